@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
 
+from dcnlab.cli.program import main
 from dcnlab.evaluator.evaluate import evaluate
 from tests.ovs import poll
 
@@ -28,26 +31,20 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 def dcnlab(*words: str) -> str:
-    """The output of a command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """The output of a command that runs in this process, whose modules are loaded."""
+    out = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.setattr(sys, "argv", ["dcnlab", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert not ended.value.code
+    return out.getvalue()
 
 
 def compare(folder: Path, *more: str) -> list[dict[str, object]]:
-    """Run `dcnlab compare` as a user does, in its own folder."""
+    """`dcnlab compare`, with results in a folder of its own."""
     grid = "--topologies bcube:3,1,torus:3x3 --schemes wmgr,shortest --seeds 2 --failures links=5%"
-    words = ["compare", *grid.split()]
-    done = subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words, "--results", str(folder), "--json", *more],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
+    return list(json.loads(dcnlab("compare", *grid.split(), "--results", str(folder), "--json", *more)))
 
 
 def test_a_grid_on_dask_is_the_grid_on_this_machine(cluster: LocalCluster, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from fractions import Fraction
@@ -38,15 +39,17 @@ from dcnlab.evaluator.routing.vectorized import (
     spread_of,
     symmetric,
 )
+from tests.topos.graphs import built
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE
-from topos.registry import fabric, known
+from topos.registry import known
 
 
+@functools.cache
 def vectorised() -> list[tuple[str, str]]:
     """Every (small topology, scheme) pair whose scheme has a vectorised form.  Schemes that search each pair
     for itself take seconds for each: some are among SHAPES."""
-    networks = [fabric(family.example) for family in known().values()]
+    networks = [built(family.example) for family in known().values()]
     return [
         (network.spec, name)
         for network in networks
@@ -77,7 +80,7 @@ ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], bool]] = {
 @pytest.mark.parametrize(("spec", "name"), vectorised())
 @pytest.mark.parametrize("failing", ASKED)
 def test_the_vectorised_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     scheme = bind(name, network)
     failed = failures.draw(network, failing, seed=3)
     pairs = choose(network, "servers", 1, failed.nodes)
@@ -116,7 +119,7 @@ SHAPES = (
 @pytest.mark.parametrize(("spec", "name"), SHAPES)
 @pytest.mark.parametrize("chosen", ["servers", "sample:30", "from:h1"])
 def test_other_shapes_equal_the_rule_as_well(spec: str, name: str, chosen: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     scheme, pairs = bind(name, network), choose(network, chosen, 1)
     units: tuple[Hops, ...] = ("links", "servers")
     for hops in units:
@@ -129,7 +132,7 @@ def test_pairs_of_one_source_are_followed_one_by_one_in_large_networks(
     spec: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chosen_pairs, "FEW_NODES", 0)
-    network = fabric(spec)
+    network = built(spec)
     scheme, pairs = bind(name, network), choose(network, "from:h1", 1)
     assert pairs.few(network.size)
     units: tuple[Hops, ...] = ("links", "servers")
@@ -142,7 +145,7 @@ def test_pairs_of_one_source_are_followed_one_by_one_in_large_networks(
     "spec", ["clot:4x6", "clot:2x6", "clot:6x6x4", "novacube:4x6", "novacube:4x4x4", "torus:5x4"]
 )
 def test_shifted_distances_are_those_of_searches(spec: str) -> None:
-    network, units = fabric(spec), ("links", "servers")
+    network, units = built(spec), ("links", "servers")
     pairs = choose(network, "sample:60", 1)
     for hops in cast(tuple[Hops, ...], units):
         graph = hop_graph(network, ALL_UP, hops)
@@ -154,7 +157,7 @@ def test_shifted_distances_are_those_of_searches(spec: str) -> None:
 @pytest.mark.parametrize("spec", ["smallworld:6x6,clusters=2x2", "bcube:4,1", "jellyfish:5,20,3"])
 @pytest.mark.parametrize("failing", ["", "links=15%", "switches=10%"])
 def test_thorup_zwick_with_full_landmarks_vectorised_equals_the_rule(spec: str, failing: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     scheme, failed = (
         bind("tz:represented=yes,sample=root-log", network),
         failures.draw(network, failing, seed=1),
@@ -167,7 +170,7 @@ def test_thorup_zwick_with_full_landmarks_vectorised_equals_the_rule(spec: str, 
 @pytest.mark.parametrize(("spec", "name"), vectorised())
 @pytest.mark.parametrize("failing", ["", "links=8%", "links=30%"])
 def test_routes_of_single_pairs_equal_the_next_hops_of_all_nodes(spec: str, name: str, failing: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     down = failures.draw(network, failing, seed=3).links
     scheme = bind(name, network).with_failures(down) if down else bind(name, network)
     rule, routes = rule_of(scheme, down), source_routes_of(scheme, down)
@@ -186,7 +189,7 @@ def test_routes_of_single_pairs_equal_the_next_hops_of_all_nodes(spec: str, name
 @pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])
 @pytest.mark.parametrize("failing", ["", "links=20%", "servers=15%", "switches=15%"])
 def test_dcell_routing_vectorised_equals_the_rule(spec: str, failing: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     scheme, failed = bind("dfr", network), failures.draw(network, failing, seed=1)
     pairs = choose(network, "servers", 1, failed.nodes)
     assert rule_of(scheme.with_failures(failed.links), failed.links) is not None
@@ -223,7 +226,7 @@ def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, 
 @pytest.mark.parametrize("failing", ["", "links=10%"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_multipath_equals_exact_fractions(spec: str, failing: str, threads: int) -> None:
-    network = fabric(spec)
+    network = built(spec)
     failed = failures.draw(network, failing, seed=2)
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, before))
@@ -247,7 +250,7 @@ def walked(scheme: Scheme, source: int, to: int, seed: int) -> int | None:
 
 @pytest.mark.parametrize(("spec", "name"), [("clot:6x6", "pow"), ("bcube:3,2", "brp:multipath=yes")])
 def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     failed = failures.draw(network, "links=6%", seed=5)
     scheme, seen = with_failure_knowledge(bind(name, network), failed.links, "yes")
     cost = np.ones(network.size, dtype=np.int32)
@@ -262,7 +265,7 @@ def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
 
 @pytest.mark.parametrize(("spec", "name"), [("clot:4x4", "pow"), ("torus:3x4", "wmgr"), ("bcube:2,2", "brp")])
 def test_sampled_and_single_source_pairs_are_parts_of_all_pairs(spec: str, name: str) -> None:
-    network = fabric(spec)
+    network = built(spec)
     scheme = bind(name, network)
     whole = path_lengths(scheme, choose(network, "servers", 1))
     single = [path_lengths(scheme, choose(network, f"from:h{s}", 1)) for s in range(network.servers)]
