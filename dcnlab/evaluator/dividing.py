@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
+from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.sweeps import Counts
 from dcnlab.evaluator.metrics import Progress
-from dcnlab.evaluator.routing.blocks import single_distances
+from dcnlab.evaluator.routing import pair_distances
 from dcnlab.evaluator.routing.histogram import distance_histogram, plus
 from dcnlab.evaluator.routing.path_lengths import (
     EMPTY,
@@ -77,7 +77,7 @@ def measure(asked: Asked, shares: int, number: int) -> Found:
     failed = failing.draw(network, asked.failures, asked.seed)
     chosen = choose(network, asked.pairs, asked.seed, failed.nodes)
     mine = chosen.share(number, shares)
-    apart = single_distances(hop_graph(network, failed.links, asked.hops), mine)
+    apart = pair_distances.of_single(network, mine, failed.links, asked.hops)
     lengths = []
     for text in asked.schemes:
         scheme, pairs = _scheme(asked.topology, text), mine

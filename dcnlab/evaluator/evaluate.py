@@ -18,7 +18,7 @@ from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator import dividing
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
+from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.metrics import (
@@ -30,7 +30,7 @@ from dcnlab.evaluator.metrics import (
     scheme_metrics,
     silent,
 )
-from dcnlab.evaluator.routing.blocks import single_distances
+from dcnlab.evaluator.routing import pair_distances
 from dcnlab.evaluator.routing.histogram import distance_histogram
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
@@ -39,7 +39,6 @@ from dcnlab.evaluator.routing.path_lengths import (
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
-from dcnlab.evaluator.routing.torus_distances import single_shifted_distances, single_torus_distances
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
@@ -226,7 +225,7 @@ def evaluate(
     most = max(1, min(shares, len(chosen.destinations)))
     divided = dividing.compute(executor, asked, most, progress) if executor is not None else None
     progress("distances", None)
-    apart = None if divided else _single_distances(network, chosen, failed, hops)
+    apart = None if divided else pair_distances.of_single(network, chosen, failed.links, hops)
     measured = functools.partial(
         _scheme_report, pairs=chosen, sampled=pairs.startswith("sample"), apart=apart, hops=hops,
         table_budget=table_budget, metrics=metrics, conditions=conditions, progress=progress,
@@ -272,16 +271,6 @@ def _scheme_report(
     known = with_failure_knowledge(scheme, links, knowledge)[0]
     sizes = table_sizes(known, conditions.seed, table_budget, progress=functools.partial(phase, "tables"))
     return SchemeReport(text, lengths, sampled, sizes, scheme_metrics(scheme, metrics, conditions, phase))
-
-
-def _single_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Levels | None:
-    """The distances of single pairs, destination by destination; None where the destinations share sources."""
-    apart = None if failed.links else single_torus_distances(network, pairs)
-    if apart is not None:
-        return apart
-    graph = hop_graph(network, failed.links, hops)
-    apart = None if failed.links else single_shifted_distances(network, graph, pairs)
-    return single_distances(graph, pairs) if apart is None else apart
 
 
 def _network(topology: str | Fabric | Any) -> Fabric:
