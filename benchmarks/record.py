@@ -111,6 +111,12 @@ SECTIONS = (
         "Whole evaluations of every scheme: all pairs of about 8192 nodes, samples of about a million; then"
         " other libraries, link loads and max-min fair rates.",
     ),
+    Section(
+        "Divided evaluation",
+        ("divided",),
+        "Sampled pairs of ten million nodes: on two workers of Dask with 5 GB each, and in one process. Each"
+        " process builds the network, so few pairs on one machine gain nothing.",
+    ),
     Section("Profiles", ("profile",), "Profiles of a launch and of an agent that relays."),
 )
 
