@@ -38,6 +38,17 @@ class Embedding:
         """The word metric |a^-1 b|: the number of tree links between two nodes."""
         return len(self.words[a]) + len(self.words[b]) - 2 * common_prefix_length(self.words[a], self.words[b])
 
+    def same_prefixes(self, other: Embedding, node: int) -> bool:
+        """Whether a node and all above it have the same words and prefixes in both trees."""
+        if self.words[node] != other.words[node]:
+            return False
+        above, elsewhere = node, node
+        while above != NONE and elsewhere != NONE:
+            if self.prefixes[above] != other.prefixes[elsewhere]:
+                return False
+            above, elsewhere = self.parents[above], other.parents[elsewhere]
+        return above == elsewhere
+
     @cached_property
     def width(self) -> IntArray:
         """Bits of the letter that may follow each node's word."""

@@ -138,6 +138,19 @@ class Wmgr(Scheme):
         """The cache of the last node's scan over the links that are known to be up."""
         return {}
 
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        """A table depends on the words and prefixes of a node, its neighbours and all above them."""
+        if not isinstance(before, Wmgr):
+            return False
+        mine, theirs, scan = self.embedding, before.embedding, self._scan(at, self.known)
+        return (
+            self.label_bits == before.label_bits
+            and mine.common == theirs.common
+            and mine.widths[at] == theirs.widths[at]
+            and scan == before._scan(at, before.known)
+            and all(mine.same_prefixes(theirs, node) for node in {at, *(node for _, node in scan)})
+        )
+
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         """One prefix per neighbour, and one for the node itself.
 

@@ -52,7 +52,15 @@ def test_tables_and_broken_paths_are_those_of_the_walk(spec: str, text: str, spl
                 assert now == slow.intact(at, case.vertex, case.header), (at, case)
 
 
-@pytest.mark.parametrize(("spec", "text"), PLAIN)
+#: Schemes whose tables depend on a tree.
+TREES = [
+    (spec, f"wmgr{order}")
+    for spec in ("bcube:3,2", "clot:4x4", "torus:3x4", "fattree:4", "smallworld:4x4,clusters=2x2")
+    for order in ("", ":order=revlex", ":root=centre")
+]
+
+
+@pytest.mark.parametrize(("spec", "text"), PLAIN + TREES)
 def test_a_table_that_is_said_to_stay_is_the_same(spec: str, text: str) -> None:
     intact = bound(spec, text)
     nodes = deciding(intact)
@@ -87,3 +95,15 @@ def test_many_tables_of_a_fat_tree_stay() -> None:
     switches = deciding(intact)
     after.prepare_tables(switches)
     assert sum(after.keeps_table(at, intact) for at in switches) > len(switches) / 3
+
+
+def test_tables_of_a_tree_stay_but_near_the_link_that_changes() -> None:
+    """A link that the tree does not use changes the two ends of it only."""
+    intact = bound("bcube:4,2", "wmgr")
+    switches = deciding(intact)[intact.fabric.servers :]
+    stay = []
+    for link in range(len(intact.fabric.link_ends)):
+        after = intact.with_failures(LinkState(frozenset({link})))
+        stay.append(sum(after.keeps_table(at, intact) for at in switches))
+    assert max(stay) == len(switches) - 1
+    assert sum(stay) > len(stay) * len(switches) / 2
