@@ -14,6 +14,7 @@ second entry.  An entry whose pattern names the port uses ``IN_PORT``.
 from __future__ import annotations
 
 import enum
+import functools
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,9 +23,9 @@ from math import gcd, lcm
 from typing import Any, TypeVar
 
 from addressing.fields import ipv6, mac
-from addressing.header import Field, Forward, Pattern
+from addressing.header import Field, Forward, NextHops, Pattern
 from addressing.scheme import Scheme
-from addressing.table import Entry, compile_table
+from addressing.table import compile_table
 from controller import rules
 from controller.rules import Actions, Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
 from topos.graph import ALL_UP, LinkState
@@ -53,7 +54,8 @@ def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> Flo
     ``scheme`` must know ``links`` already (``scheme.with_failures(links)``).
     """
     table = compile_table(scheme, switch, links)
-    entries = [(entry, _buckets(scheme, switch, entry)) for entry in table.entries]
+    buckets_of = functools.cache(functools.partial(_buckets, scheme, switch))  # many entries share next hops
+    entries = [(entry, buckets_of(entry.pattern.in_port, entry.next_hops)) for entry in table.entries]
     numbers = _group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
     flows = {
         Rule(
@@ -106,11 +108,11 @@ def _tag_mac(value: int, mask: int, bits: int) -> Masked:
     return Masked(mac.align(value, bits), mac.align(mask, bits))
 
 
-def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
+def _buckets(scheme: Scheme, switch: int, in_port: int, next_hops: NextHops) -> tuple[Bucket, ...]:
     """The next hops with their weights; those with equal actions are merged.  A single one has weight 1."""
     shares: dict[Actions, float] = {}
-    for action, weight in entry.next_hops:
-        actions = _actions(scheme, switch, entry.pattern.in_port, action)
+    for action, weight in next_hops:
+        actions = _actions(scheme, switch, in_port, action)
         shares[actions] = shares.get(actions, 0.0) + weight
     return tuple(map(Bucket, integer_weights(list(shares.values())), shares))
 

@@ -37,7 +37,7 @@ class Shortest(Scheme):
     def incompatibility(cls, family: Family) -> str | None:
         return None
 
-    @property
+    @cached_property
     def label_bits(self) -> int:
         return max(1, (self.fabric.servers - 1).bit_length())
 

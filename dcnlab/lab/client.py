@@ -35,12 +35,11 @@ from dcnlab.lab.operations.network import NetworkOperations
 from dcnlab.lab.operations.processes import ProcessOperations
 from dcnlab.lab.operations.programs import ProgramOperations
 from dcnlab.lab.options import images
-from dcnlab.lab.options.local_part import LocalPart
-from hostagent import secret
 
-if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
+if TYPE_CHECKING:  # numpy, the topologies and parts of labs are nothing that a client of a running lab needs
     from dcnlab.lab.operations.arguments import LabArguments
     from dcnlab.lab.options.config import LabConfig
+    from dcnlab.lab.options.local_part import LocalPart
 
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up answers.
@@ -215,7 +214,9 @@ class Lab(
         if self._part is None:
             yield {}
             return
-        with secret.readable_once(bytes.fromhex(self._part.key)) as key:
+        from hostagent.secret import readable_once
+
+        with readable_once(bytes.fromhex(self._part.key)) as key:
             yield {"part": replace(self._part, key="").to_json(), "key": key.fileno()}
 
     def _start_guard(

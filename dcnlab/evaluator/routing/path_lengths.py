@@ -338,7 +338,7 @@ def _from_spread(spread: Spread, block: Block, cost: IntArray) -> Floats:
     """``[hops, distance]``: the expected pairs of a block, from the distribution of each pair's hops."""
     total = EMPTY
     for _, to, sources, distance in block:
-        others = sources != to
+        others = (sources != to) & (distance != UNREACHABLE)
         chance = spread(sources[others], to, cost)
         joint = np.zeros((chance.shape[1], block.farthest + 1))
         np.add.at(joint.T, distance[others], chance)
