@@ -8,7 +8,7 @@
     markov.py         any scheme as a Markov chain, solved exactly: needs no vectorised form
     splits.py         kernels over weighted next hops: hop counts, loads, flows
     torus_distances.py  distances on a torus in closed form
-    pair_distances.py  distances of single pairs, as it costs least
+    pair_distances.py  distances of single pairs: in closed form or by searches
     single_pairs.py   path lengths of single pairs: the common parts
     all_pairs.py      path lengths of all pairs: the common parts
     blocks.py         pairs in blocks of some destinations, with their distances

@@ -1,4 +1,4 @@
-"""The distances of single pairs, in the way that costs least on their network."""
+"""The distances of single pairs: in closed form on a torus, else by searches."""
 
 from __future__ import annotations
 
