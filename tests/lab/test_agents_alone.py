@@ -40,11 +40,11 @@ def test_flows_move_to_the_next_path_while_the_controller_stands_still() -> None
         found: dict[str, Any] = {}
 
         def measure() -> None:
-            found["iperf"] = lab.iperf("h0", "h15", seconds=3, parallel=4)
+            found["iperf"] = lab.iperf("h0", "h15", seconds=3, parallel=12)
 
         tcp = threading.Thread(target=measure)
         tcp.start()
-        poll(lambda: connections(lab, "h0") > 4, 20)  # four for data, one for control
+        poll(lambda: connections(lab, "h0") > 12, 20)  # twelve for data, one for control
         ping = subprocess.Popen(
             [sys.executable, "-m", "dcnlab.cli", "exec", lab.config.name, "h0", *PING, "h15"],
             stdout=subprocess.PIPE,
@@ -72,7 +72,8 @@ def test_flows_move_to_the_next_path_while_the_controller_stands_still() -> None
         assert ping.returncode == 0, said
         lost = 100 - int(said.split(" received")[0].rsplit(" ", 1)[-1])
         assert lost <= sum(down) / 20 + 20  # a ping every 20 ms; TCP fills the queues and takes a few
-        # Both paths carried flows: the source's ports to its switches of level 0 and 1.
+        # Both paths carried flows: the source's ports to its switches of level 0 and 1.  That all
+        # twelve choose the same path happens once in 2000 runs.
         fabric_links = [lab_link(lab, "h0", "s0"), lab_link(lab, "h0", "s4")]
         assert all(carriage[number] > 0.01 * sum(carriage) for number in fabric_links)
 
