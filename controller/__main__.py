@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import logging
 import os
 import socket
@@ -128,10 +129,14 @@ def _bind(address: str) -> int:
 def _library(name: str, tables: bool) -> tuple[Any, type[Any]]:
     """Import the chosen OpenFlow library: :mod:`controller.backend`, and the class of our application, or of
     the one that only listens to the lab."""
+    gc.disable()  # imports leave no garbage, and these would be searched for it 150 times
     try:
         from controller import app, attendant, backend
     except ImportError as error:
         raise SpecError(f"{name} is not installed: pip install {name} ({error})") from error
+    finally:
+        gc.enable()
+    gc.freeze()  # what was imported stays
     return backend, app.TableApp if tables else attendant.Attendant
 
 

@@ -22,14 +22,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hostagent import process_exit, registry, secret
+from hostagent import process_exit, secret
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
-from hostagent.protocols.labelling.frames import Label
 from hostagent.reported import Reported, frames_sent
 from hostagent.runtime import progress
+
+if TYPE_CHECKING:
+    from hostagent.protocols.labelling.frames import Label
 
 __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 
@@ -221,6 +223,8 @@ class AgentPool:
 
         ``arguments`` are those of the protocol's class.  Raises SpecError for an unknown name.
         """
+        from hostagent import registry  # it imports all protocols
+
         registry.find(protocol)
         order = {"op": "enable", "protocol": protocol, "arguments": arguments}
         return int(self._answer(self._ask(order), timeout)["count"])

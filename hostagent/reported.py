@@ -6,9 +6,12 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hostagent.channel import Message
-from hostagent.protocols.labelling.frames import Label
+
+if TYPE_CHECKING:
+    from hostagent.protocols.labelling.frames import Label
 
 _log = logging.getLogger(__name__)
 
@@ -57,6 +60,8 @@ class Reported:
         elif message["event"] == "configured":
             self.coordinates[message["node"]] = tuple(message["address"]), now
         elif message["event"] == "labelled":
+            from hostagent.protocols.labelling.frames import Label
+
             word, prefix, length = message["label"]
             self.labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
         elif message["event"] == "outcome":

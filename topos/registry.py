@@ -6,9 +6,8 @@ import typing
 from functools import cache
 from typing import Any
 
-from topos import families, file
+from topos import families
 from topos.fabric import Fabric
-from topos.families.file import InMemory
 from topos.family import Family
 from topos.plugins import Registry
 from topos.spec import SpecError, instantiate, lookup, split_spec
@@ -29,6 +28,9 @@ def parse(text: str) -> Family:
 
 def from_networkx(graph: Any) -> Fabric:
     """The network that a networkx graph describes (attributes: :mod:`topos.file`); raises SpecError."""
+    from topos import file
+    from topos.families.file import InMemory
+
     try:
         return Fabric.of(InMemory(title=str(graph.name), data=file.from_networkx(graph)))
     except file.FileError as error:

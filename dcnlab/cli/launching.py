@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def stages(quiet: bool) -> Iterator[Any]:
-    """Show the stages of a launch on standard error."""
+    """Show the stages of a launch on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda stage: None
+        return
     from rich.console import Console
 
-    console = Console(stderr=True, quiet=quiet)
+    console = Console(stderr=True)
     with console.status("starting") as status:
         yield lambda stage: status.update(f"making {stage}")
 

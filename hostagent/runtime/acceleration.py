@@ -47,9 +47,7 @@ class Acceleration:
 
 
 def open_tables(options: Options, agent: Agent) -> tuple[LabTables | None, str]:
-    """The tables of a lab, or None and why it has none (empty: none is asked for); ``agent`` is any of its."""
-    if options.fast_path == "off":
-        return None, ""
+    """The tables of a lab that asks for a fast path, or None and why it has none; ``agent`` is any of its."""
     if options.buffers:
         return None, "finite buffers need packets to wait in the agents"
     shape = Shape(agent.framing.by_address, agent.framing.tagged, agent.has_aliases)

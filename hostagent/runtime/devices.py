@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hostagent.runtime.acceleration import Acceleration
 from hostagent.runtime.netlink import CarrierWatch, Netlink
+
+if TYPE_CHECKING:
+    from hostagent.runtime.acceleration import Acceleration
 
 TUN_NAME = "dcn0"
 

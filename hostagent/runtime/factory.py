@@ -10,24 +10,26 @@ import gc
 import os
 import random
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
 from hostagent import registry
 from hostagent.control.authentication import KEY_SIZE
-from hostagent.flowcontrol.escape import Escape
-from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.options import AgentPlacement, LoadBalance, Options
-from hostagent.runtime.acceleration import Acceleration, control_ethertypes, open_tables
 from hostagent.runtime.agent_io import AgentIO, EventSink
-from hostagent.runtime.buffered_io import BufferedAgentIO
 from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
 from hostagent.runtime.mmsg import PacketBuffers
 from hostagent.runtime.shared_links import SharedLinkState
 from topos import plugins
 from topos import registry as topologies
 from topos.graph import LinkState
+
+if TYPE_CHECKING:  # few labs have buffers or a fast path
+    from hostagent.fastpath.tables import LabTables
+    from hostagent.flowcontrol.escape import Escape
+    from hostagent.runtime.acceleration import Acceleration
 
 
 class AgentFactory:
@@ -46,9 +48,7 @@ class AgentFactory:
         #: Whether agents act on link state at once: with buffers, and with control protocols.
         self.prompt = bool(options.buffers or registry.enabled_by(options))
         #: Maps and programs of the fast path, and why there are none where one is asked for.
-        self._tables, self.no_fast_path = open_tables(
-            options, Agent(self._scheme, 0, self._nodes, random.Random(0))
-        )
+        self._tables, self.no_fast_path = self._open_tables()
         _precompute(self._scheme)
         gc.collect()
         gc.freeze()
@@ -67,9 +67,7 @@ class AgentFactory:
         """
         options = self.options
         agent = self._agent(place.node, links, load_balance)
-        acceleration = None
-        if self._tables is not None:
-            acceleration = Acceleration(self._tables, place.node, control_ethertypes())
+        acceleration = self._acceleration(place.node)
         configured = not options.autoconfigure or place.configured
         address = agent.own_address if configured else None
         devices = open_devices(place.netns, place.ports, address, acceleration, options.autoconfigure)
@@ -99,6 +97,22 @@ class AgentFactory:
         if self._tables is not None:
             self._tables.invalidate_all()
 
+    def _open_tables(self) -> tuple[LabTables | None, str]:
+        """The tables of the fast path; see :func:`hostagent.runtime.acceleration.open_tables`."""
+        if self.options.fast_path == "off":
+            return None, ""
+        from hostagent.runtime import acceleration
+
+        return acceleration.open_tables(self.options, Agent(self._scheme, 0, self._nodes, random.Random(0)))
+
+    def _acceleration(self, node: int) -> Acceleration | None:
+        """The fast path of a server, if the lab has one."""
+        if self._tables is None:
+            return None
+        from hostagent.runtime import acceleration
+
+        return acceleration.Acceleration(self._tables, node, acceleration.control_ethertypes())
+
     def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:
         rng = random.Random(f"{self.options.seed}:{node}")
         agent = Agent(self._scheme, node, self._nodes, rng, load_balance)
@@ -113,6 +127,9 @@ class AgentFactory:
         options = self.options
         if not options.buffers:
             return AgentIO(agent, devices, self._buffers, report, self._key, generation)
+        from hostagent.flowcontrol.relay import Relay
+        from hostagent.runtime.buffered_io import BufferedAgentIO
+
         shared = None if links else self._escape
         relay = Relay(agent, options.buffers, options.flow_control == "credits", shared, generation)
         return BufferedAgentIO(relay, devices, self._buffers, report, self._key, generation)
@@ -120,6 +137,8 @@ class AgentFactory:
     @cached_property
     def _escape(self) -> Escape:
         """The escape routes of the intact fabric, which all agents share."""
+        from hostagent.flowcontrol.escape import Escape
+
         escape = Escape(self._scheme)
         return escape.prepare() if self.options.flow_control == "credits" else escape
 

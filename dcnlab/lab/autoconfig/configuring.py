@@ -8,14 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from addressing.scheme import Scheme
-from dcnlab.lab.autoconfig.aacm import Aacm
-from dcnlab.lab.autoconfig.labelling import Labelling
 from dcnlab.lab.autoconfig.side import Protocol, Side, frames
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.options.config import LabConfig
 from hostagent.client import AgentPool
-
-_PROTOCOLS: dict[str, Protocol] = {"AACM": Aacm(), "labelling": Labelling()}
 
 
 def check(config: LabConfig) -> None:
@@ -26,12 +22,12 @@ def check(config: LabConfig) -> None:
 
 def enable_configuration(agents: AgentPool, scheme: Scheme) -> None:
     """Make all agents run the scheme's autoconfiguration protocol."""
-    _PROTOCOLS[_name(scheme)].enable(agents, scheme)
+    _protocol(_name(scheme)).enable(agents, scheme)
 
 
 def side(agents: AgentPool, scheme: Scheme, servers: Sequence[int]) -> Side:
     """The agents of these servers, which this machine runs, for one run of the protocol."""
-    return _PROTOCOLS[_name(scheme)].side(agents, scheme, frozenset(servers))
+    return _protocol(_name(scheme)).side(agents, scheme, frozenset(servers))
 
 
 def configure(sides: Sequence[Side], scheme: Scheme, epoch: int) -> dict[str, Any]:
@@ -39,7 +35,7 @@ def configure(sides: Sequence[Side], scheme: Scheme, epoch: int) -> dict[str, An
     (``ms``), ``frames`` sent by kind, ``servers`` with the milliseconds of each.  LabError, in one line, with
     every error found."""
     name = _name(scheme)
-    protocol = _PROTOCOLS[name]
+    protocol = _protocol(name)
     first = next((one for one in sides if one.has(protocol.origin(scheme))), None)
     if first is None:
         raise LabError(f"the machine of {scheme.fabric.name(protocol.origin(scheme))} does not answer")
@@ -64,3 +60,14 @@ def _name(scheme: Scheme) -> str:
     protocol = scheme.autoconfiguration().protocol
     assert protocol is not None  # LabConfig.validate refuses other labs
     return protocol
+
+
+def _protocol(name: str) -> Protocol:
+    """The protocol of that name; most labs need none, so each is imported when a lab does."""
+    if name == "AACM":
+        from dcnlab.lab.autoconfig.aacm import Aacm
+
+        return Aacm()
+    from dcnlab.lab.autoconfig.labelling import Labelling
+
+    return Labelling()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -61,6 +60,8 @@ class Process:
             raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
 
     def __await__(self) -> Generator[Any, None, int]:
+        import asyncio  # few programs await one
+
         return asyncio.wrap_future(self._ended).__await__()
 
     def output(self) -> str:

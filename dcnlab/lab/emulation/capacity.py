@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from dcnlab.lab.emulation import netns
@@ -71,7 +70,7 @@ def requirements(
     namespaces = 1 + servers + shards
     memory = memory_needed(fabric, agents, nodes)
     return [
-        Requirement(_MEMORY, memory, psutil.virtual_memory().available),
+        Requirement(_MEMORY, memory, _available()),
         Requirement(_OPEN_FILES, files_needed(fabric, nodes), _most_files(), "ulimit -Hn"),
         Requirement(
             "processes and threads", tasks, _most_tasks(), "kernel.pid_max, kernel.threads-max, pids.max"
@@ -142,8 +141,15 @@ def allow_files(fabric: Fabric, nodes: Collection[int] | None = None) -> None:
 def check_size(family: Family) -> None:
     """UsageError if the servers alone need too much memory; checked before the fabric is built."""
     servers, _ = family.counts()
-    needed = Requirement(_MEMORY, _BASE + servers * _PER_SERVER, psutil.virtual_memory().available)
+    needed = Requirement(_MEMORY, _BASE + servers * _PER_SERVER, _available())
     _refuse(family.spec, needed)
+
+
+def _available() -> int:
+    """Bytes of memory that programs can still have."""
+    import psutil  # only what starts labs asks, not the labs themselves
+
+    return int(psutil.virtual_memory().available)
 
 
 def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:

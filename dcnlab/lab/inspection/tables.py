@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
@@ -11,8 +11,10 @@ from addressing.table import Entry, compile_table
 from controller import dump, plan, rules
 from dcnlab.lab.running import settling
 from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.switchpath.driver import SwitchFastPath
 from topos.graph import ALL_UP, LinkState
+
+if TYPE_CHECKING:
+    from dcnlab.lab.switchpath.driver import SwitchFastPath
 
 _OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE))
 

@@ -24,7 +24,6 @@ from dcnlab.lab.options.collectors import PORTS, Collector
 from dcnlab.lab.options.controller_choice import ControllerChoice
 from dcnlab.lab.options.link_shape import Shape, of_attributes
 from dcnlab.lab.options.miswiring import swapped_ports
-from hostagent.flowcontrol import relay
 from hostagent.options import FastPathMode, Options
 from topos import plugins
 from topos import registry as topologies
@@ -136,7 +135,15 @@ class LabConfig(Options):
     @property
     def shape(self) -> Shape:
         """Delay, loss and rate of links, and the frames that wait for one."""
-        return Shape(self.delay, self.loss, self.rate, relay.CHANNELS * self.frames)
+        return Shape(self.delay, self.loss, self.rate, self._waiting_frames())
+
+    def _waiting_frames(self) -> int:
+        """Frames that wait for a link, in all channels of a relay; 0 where buffers are unlimited."""
+        if not self.frames:
+            return 0
+        from hostagent.flowcontrol.credit_state import CHANNELS
+
+        return CHANNELS * self.frames
 
     def shapes(self, fabric: Fabric) -> dict[int, Shape]:
         """The links to which the topology's file gives another shape; OptionError for wrong values."""
@@ -282,6 +289,8 @@ def _check_buffers(config: LabConfig, scheme: Scheme) -> None:
     """Relays can have these buffers and this flow control."""
     if not config.frames:
         return
+    from hostagent.flowcontrol import relay  # few labs have buffers
+
     credits = config.flow_control == "credits"
     if not credits and not config.rate:
         raise OptionError("buffers", "buffers fill up where links have a bandwidth: set rate, such as 4Mbit")

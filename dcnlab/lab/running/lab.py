@@ -27,11 +27,12 @@ from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
-from dcnlab.lab.switchpath import driver
 from topos.graph import ALL_UP, Link, LinkState
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.mininet import LabNet
+    from dcnlab.lab.emulation.running import Running
+    from dcnlab.lab.switchpath.driver import SwitchFastPath
 
 #: Seconds for the controller to converge on link state; agents have as long.
 _TIMEOUT = 30.0
@@ -65,7 +66,7 @@ class RunningLab:
             config, scheme, self.link_state.report, report, outside, port_watch.controller_event,
             part, guard.make_tunnels,
         )  # fmt: skip
-        self.switch_path, self.switch_fast_path = driver.launch(config.switch_fast_path, self.running)
+        self.switch_path, self.switch_fast_path = _switch_path(self.running)
         self.supervision = recovery.supervise(
             self.running, self.link_state, self.journal, port_watch.controller_event, guard
         )
@@ -319,3 +320,13 @@ class RunningLab:
                 raise
             started.converge(state.down, _TIMEOUT)
         self.journal.add(LearnedFailures("the controller", sorted(state.down)))
+
+
+def _switch_path(running: Running) -> tuple[SwitchFastPath | None, str]:
+    """The switch fast path of a lab, imported only if it asks for one; see
+    :func:`dcnlab.lab.switchpath.driver.launch`."""
+    if running.config.switch_fast_path == "off":
+        return None, "off"
+    from dcnlab.lab.switchpath import driver
+
+    return driver.launch(running.config.switch_fast_path, running)

@@ -23,7 +23,6 @@ from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments import flood_watch
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.outside import opening
@@ -63,6 +62,8 @@ def main() -> None:
     from dcnlab.lab.session import operations  # measurements, which a launch does not wait for
 
     if not running.choice.tables:
+        from dcnlab.lab.instruments import flood_watch
+
         flood_watch.begin(session)
 
     server = threading.Thread(

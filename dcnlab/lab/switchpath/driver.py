@@ -143,10 +143,8 @@ class SwitchFastPath:
 
 
 def launch(mode: FastPathMode, running: Running) -> tuple[SwitchFastPath | None, str]:
-    """Start the switch fast path of a lab if ``mode`` asks for it: the path, if there is one, and ``on``,
-    ``off``, or ``off`` with the reason.  Raises LabError where it must be on and the kernel forbids it."""
-    if mode == "off":
-        return None, "off"
+    """Start the switch fast path of a lab, which ``mode`` asks for: the path, if there is one, and ``on``, or
+    ``off`` with the reason.  Raises LabError where it must be on and the kernel forbids it."""
     buffers = running.receive_buffers
     if not running.shards or buffers is None:
         reason = "Open vSwitch's datapath is in the kernel" if running.shards else "there are no switches"
