@@ -1,10 +1,14 @@
 """``python -m controller``: the controller's process, started by the lab."""
 
+# ruff: noqa: E402
 from __future__ import annotations
+
+import gc
+
+gc.disable()  # imports leave no garbage; main() has it looked for again
 
 import argparse
 import contextlib
-import gc
 import logging
 import os
 import socket
@@ -30,6 +34,8 @@ def main() -> int:
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
         backend, application = _library(options.backend, options.tables)
+        gc.freeze()  # what was imported stays
+        gc.enable()
     except (ValueError, OSError) as error:
         control.send({"event": "error", "text": str(error)})
         return 2
@@ -129,14 +135,10 @@ def _bind(address: str) -> int:
 def _library(name: str, tables: bool) -> tuple[Any, type[Any]]:
     """Import the chosen OpenFlow library: :mod:`controller.backend`, and the class of our application, or of
     the one that only listens to the lab."""
-    gc.disable()  # imports leave no garbage, and these would be searched for it 150 times
     try:
         from controller import app, attendant, backend
     except ImportError as error:
         raise SpecError(f"{name} is not installed: pip install {name} ({error})") from error
-    finally:
-        gc.enable()
-    gc.freeze()  # what was imported stays
     return backend, app.TableApp if tables else attendant.Attendant
 
 

@@ -6,7 +6,12 @@ object (see :class:`hostagent.options.Options`), TURNS a descriptor of memory
 The process ends when the lab closes the socket.
 """
 
+# ruff: noqa: E402
 from __future__ import annotations
+
+import gc
+
+gc.disable()  # imports leave no garbage; main() has it looked for again
 
 import contextlib
 import json
@@ -25,6 +30,7 @@ from topos.spec import SpecError
 
 def main() -> int:
     """Serve the lab; the exit code is 2 if topology and scheme cannot run."""
+    gc.enable()
     descriptor, options = int(sys.argv[1]), Options.from_json(json.loads(sys.argv[2]))
     control = Channel(socket.socket(fileno=descriptor))
     with open(int(sys.argv[4]), "rb") as file:

@@ -31,14 +31,19 @@ Exit codes: 0 success, 1 failure or a test that did not hold, 2 a wrong request.
 output is one JSON value, also for an error: {"error": "...", "exit": 2}.
 """
 
+import gc
 import sys
 from typing import NoReturn
 
 __all__ = ["main"]
 
+#: So many new objects before garbage is looked for: most commands create fewer, nearly all by imports.
+_OBJECTS = 50_000
+
 
 def main() -> NoReturn:
     """Run the command line."""
+    gc.set_threshold(_OBJECTS)
     try:
         if sys.argv[1:] == ["--version"]:  # before any library is imported
             from importlib.metadata import version

@@ -1,6 +1,11 @@
 """``python -m dcnlab.lab.session``, started by init inside the lab's sandbox: launch, then serve."""
 
+# ruff: noqa: E402
 from __future__ import annotations
+
+import gc
+
+gc.disable()  # imports leave no garbage; main() has it looked for again
 
 import contextlib
 import errno
@@ -36,6 +41,8 @@ _log = logging.getLogger(__name__)
 
 def main() -> None:
     """Launch, report, serve until ``down`` (or run the prompt in the foreground)."""
+    gc.freeze()  # what was imported stays
+    gc.enable()
     request = json.loads(sys.argv[1])
     log.set_up("session", os.fdopen(os.dup(2), "w", buffering=1))
     status = os.fdopen(request["status"], "w", buffering=1)
