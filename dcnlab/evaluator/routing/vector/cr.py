@@ -7,7 +7,6 @@ shortest path.  The graph is vertex-transitive, so one search from the identity 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple, cast
 
 import numba
@@ -80,14 +79,18 @@ def lengths_by_period(scheme: Scheme, nearest: bool) -> Lengths | None:
         return None
     ring, depth = cast(Cr, scheme).ring, cast(Cr, scheme).d
     labels = np.array(ring.labels, dtype=np.int32)
-    graph = _graph(cast(Cr, scheme))
+    graph, period = _graph(cast(Cr, scheme)), len(ring.word)
 
-    @lru_cache(maxsize=1)
-    def first_period() -> IntArray:
-        return _count(len(ring.word), graph, depth, nearest)
+    first_period = np.zeros((period, len(labels)), dtype=np.int32)
+    counted = np.zeros(period, dtype=np.bool_)
 
     def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
-        return _translated(labels[sources], labels[destinations], first_period())
+        asked = np.unique(labels[sources] % period)
+        new = asked[~counted[asked]]
+        if len(new):
+            first_period[new] = _count(new, graph, depth, nearest)
+            counted[new] = True
+        return _translated(labels[sources], labels[destinations], first_period)
 
     return hops_of
 
@@ -122,20 +125,20 @@ def _routes(
 
 
 @threaded
-def _count(period: int, graph: _Graph, depth: int, nearest: bool) -> IntArray:
-    """``[label, target]``: the hops of each pair whose source is in the first period."""
+def _count(sources: IntArray, graph: _Graph, depth: int, nearest: bool) -> IntArray:
+    """``[source, target]``: the hops from each of the labels to every label."""
     size = len(graph.ends)
-    first, hops = np.arange(period), np.zeros((period, size), np.int32)
-    for source in numba.prange(period):
+    hops = np.zeros((len(sources), size), np.int32)
+    for i in numba.prange(len(sources)):
         look_ahead = _LookAhead(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
         for target in range(size):
-            at, came, rest = first[source], NONE, NONE
+            at, came, rest = sources[i], NONE, NONE
             while rest == NONE:
                 rest = _hops_to(at, came, target, graph, look_ahead)
                 if rest == NONE:
                     at, came = graph.ends[at, _backup_hop(at, target, graph)], at
-                    hops[source, target] += 1
-            hops[source, target] += rest
+                    hops[i, target] += 1
+            hops[i, target] += rest
     return hops
 
 
