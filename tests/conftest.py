@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import tempfile
@@ -45,6 +46,20 @@ def pytest_configure(config: pytest.Config) -> None:
         from dcnlab.lab import custom
 
         custom.load(files)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Modules and tests stay until the end, so Python need not look for unreachable cycles among them again
+    and again: with ten thousand tests that takes longer than most of them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
+        gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
