@@ -17,6 +17,7 @@ import pytest
 
 from hostagent.control.interface import AgentContext, AgentProtocol
 from hostagent.virtual import Noise, VirtualNetwork
+from tests.clean import check_clean
 from tests.hostagent.frames import agent, scheme
 from tests.ovs import poll
 from topos.fabric import Fabric
@@ -131,14 +132,4 @@ def test_in_a_lab_agents_run_it_over_raw_sockets(folder: Path) -> None:
 
 
 def test_it_is_clean(folder: Path) -> None:
-    settings = ("--config", str(ROOT / "pyproject.toml"), "--config", f"src = ['{ROOT}']")
-    for words in (
-        ["ruff", "check", *settings, "echo.py"],
-        ["ruff", "format", "--check", *settings, "echo.py"],
-        ["mypy", "--config-file", str(ROOT / "pyproject.toml"), "echo.py"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", *words],
-            cwd=folder, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+    check_clean(folder, "echo.py")

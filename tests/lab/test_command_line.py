@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from addressing import registry as schemes
+from dcnlab.cli import show
+from dcnlab.cli.program import main
 from dcnlab.lab.emulation.links import delays, shaping
 from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.emulation.machine.kernel import has_qdisc
@@ -47,11 +49,24 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
         (("tables", "nolab", "s0"), "no running lab"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
-    done = dcnlab(*words)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert says in done.stderr
+def test_bad_input_is_one_line_and_exit_code_2(
+    words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dcnlab", *words])
+    show.StdoutState.json = False
+    with pytest.raises(SystemExit) as end:
+        main()
+    stdout, stderr = capsys.readouterr()
+    assert end.value.code == 2
+    assert stdout == ""
+    assert says in stderr
+    assert len(stderr.strip().splitlines()) == 1
+
+
+def test_bad_input_to_a_process() -> None:
+    done = dcnlab("up", "bcub:4,1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean bcube" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

@@ -16,6 +16,7 @@ import typer.main
 from distributed import LocalCluster
 
 from dcnlab.cli import app, loading
+from tests.clean import check_clean
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -108,14 +109,7 @@ def test_the_tests_of_every_family_and_pair_cover_them(folder: Path) -> None:
 
 
 def test_they_are_clean(folder: Path) -> None:
-    settings = ("--config", str(ROOT / "pyproject.toml"), "--config", f"src = ['{ROOT}']")
-    for words in (
-        ["ruff", "check", *settings, "ring.py", "roundabout.py"],
-        ["ruff", "format", "--check", *settings, "ring.py", "roundabout.py"],
-        ["mypy", "--config-file", str(ROOT / "pyproject.toml"), "ring.py", "roundabout.py"],
-    ):
-        done = run(folder, *words, MYPYPATH=str(ROOT))
-        assert done.returncode == 0, done.stdout + done.stderr
+    check_clean(folder, "ring.py", "roundabout.py")
 
 
 def pingall(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:

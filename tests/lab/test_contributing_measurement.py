@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.clean import check_clean
 
 ROOT = Path(__file__).parents[2]
 SECTION = (
@@ -45,14 +46,7 @@ def dcnlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_is_clean(folder: Path) -> None:
-    settings = ("--config", str(ROOT / "pyproject.toml"), "--config", f"src = ['{ROOT}']")
-    for words in (
-        ["ruff", "check", *settings, "connect_time.py"],
-        ["ruff", "format", "--check", *settings, "connect_time.py"],
-        ["mypy", "--config-file", str(ROOT / "pyproject.toml"), "connect_time.py"],
-    ):
-        done = run(folder, "-P", "-m", *words, MYPYPATH=str(ROOT))
-        assert done.returncode == 0, done.stdout + done.stderr
+    check_clean(folder, "connect_time.py")
 
 
 def test_its_command_has_help_and_checks_arguments(folder: Path) -> None:
