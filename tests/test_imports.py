@@ -79,6 +79,10 @@ def test_a_question_to_a_lab_imports_its_own_command_and_nothing_large(line: str
     assert len(standard) < 190  # Python's own modules have more parts from release to release
 
 
+def test_down_imports_no_class_for_labs_in_python() -> None:
+    assert "dcnlab.lab.client" not in imported_by("down", "nolab")
+
+
 def test_a_command_line_for_typer_imports_one_command() -> None:
     found = imported_by("path", "--help")
     assert {name for name in found if name.startswith("dcnlab.cli.commands.")} == {"dcnlab.cli.commands.path"}

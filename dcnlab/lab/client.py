@@ -16,13 +16,13 @@ import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dcnlab.lab import log, python_process, settings
-from dcnlab.lab.control import ending, runtime
+from dcnlab.lab.control import ending, runtime, stopping
 from dcnlab.lab.control.rpc import Connection, Progress
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
@@ -248,11 +248,11 @@ class Lab(
         """End the lab and wait until nothing of it is left; no error when it has ended already."""
         begun = time.perf_counter()
         if self._guard is None:
-            end(self.path)
+            stopping.end(self.path)
         else:
             try:
                 if self._guard.poll() is None:
-                    _request_stop(self.path)
+                    stopping.request(self.path)
             finally:
                 self._reap()
         self.stop_s = round(time.perf_counter() - begun, 3)
@@ -337,33 +337,3 @@ def try_info(path: Path) -> dict[str, Any]:
             return dict(connection.call("info"))
     except LabError:
         return {}
-
-
-def end(path: Path) -> None:
-    """End the lab that listens at ``path``, if any, and wait until nothing of it is left."""
-    inside = _request_stop(path)
-    if not ending.await_end(inside, partial(_gone, path)):
-        raise LabError(f"lab {path.stem} has not ended: none of its processes ended for {ending.STALL:g} s")
-
-
-def _gone(path: Path, timeout: float) -> bool:
-    """Wait until there is no file, or for so many seconds; whether it is gone."""
-    deadline = time.monotonic() + timeout
-    while path.exists():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def _request_stop(path: Path) -> str:
-    """Ask a lab to end; its pid namespace, empty if it has ended."""
-    inside = ""
-    try:
-        with contextlib.closing(Connection(path)) as connection:
-            inside = ending.namespace(connection.peer)
-            connection.call("down")
-    except LabError:
-        if runtime.in_use(path):
-            raise
-    return inside

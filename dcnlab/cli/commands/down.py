@@ -9,7 +9,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json
-from dcnlab.lab.client import end
+from dcnlab.lab.control.stopping import end
 from dcnlab.lab.errors import LabError, UsageError
 
 

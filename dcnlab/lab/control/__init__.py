@@ -2,5 +2,5 @@
 
 rpc.py      its protocol                        request.py  requests that are malformed
 runtime.py  where sockets are, names of labs    ending.py   waits for the end of a lab
-popen.py    a program that Python has started
+popen.py    a program that Python has started   stopping.py  ends labs
 """

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from dcnlab.lab.client import end
 from dcnlab.lab.control import runtime
 from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.control.stopping import end
 from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.machines.contact import Contact, PartGone
