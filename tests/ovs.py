@@ -13,8 +13,8 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +72,25 @@ class PrivateOvs:
 
     def appctl(self, method: str, *arguments: str) -> str:
         """What ``ovs-appctl`` would print: its JSON-RPC, without a process for each question."""
+        return self.appctls(method, [arguments])[0]
+
+    def appctls(self, method: str, questions: Sequence[tuple[str, ...]]) -> list[str]:
+        """What ``ovs-appctl`` would print for each of some arguments.  Ten are sent at a time: as many the
+        daemon answers before it looks after all its bridges again."""
         if self._control is None:
             (path,) = self.directory.glob("ovs-vswitchd.*.ctl")
             self._control = socket.socket(socket.AF_UNIX)
             self._control.connect(str(path))
-        request = {"method": method, "params": arguments, "id": next(self._requests)}
-        self._control.sendall(json.dumps(request).encode())
-        reply = _read_json(self._control)
-        if reply["error"]:
-            raise RuntimeError(f"{method} {' '.join(arguments)}: {reply['error']}")
-        return str(reply["result"])
+        found: list[str] = []
+        for first in range(0, len(questions), 10):
+            some = questions[first : first + 10]
+            requests = [{"method": method, "params": words, "id": next(self._requests)} for words in some]
+            self._control.sendall("".join(map(json.dumps, requests)).encode())
+            for words, reply in zip(some, _read_json(self._control, len(some)), strict=True):
+                if reply["error"]:
+                    raise RuntimeError(f"{method} {' '.join(words)}: {reply['error']}")
+                found.append(str(reply["result"]))
+        return found
 
     def send(self, bridge: str, messages: bytes) -> None:
         """Give OpenFlow 1.3 messages to a bridge and wait until it has carried them out;
@@ -132,15 +141,17 @@ def _message(kind: int) -> bytes:
     return struct.pack("!BBHI", 4, kind, 8, 0)
 
 
-def _read_json(connection: socket.socket) -> dict[str, Any]:
-    """One JSON object; nothing in the protocol says where it ends but itself."""
-    text = b""
-    while True:
+def _read_json(connection: socket.socket, count: int) -> list[dict[str, Any]]:
+    """So many JSON objects; nothing in the protocol says where one ends but itself."""
+    text, found, decoder = b"", [], json.JSONDecoder()
+    while len(found) < count:
         text += connection.recv(1 << 16)
-        try:
-            return dict(json.loads(text))
-        except ValueError:
-            continue
+        with suppress(ValueError):  # the next one is not whole yet
+            while len(found) < count:
+                reply, end = decoder.raw_decode(text.decode())
+                found.append(dict(reply))
+                text = text.decode()[end:].lstrip().encode()
+    return found
 
 
 def _bridge(fabric: Fabric, switch: int, controller: str | None) -> Iterator[str]:

@@ -146,17 +146,29 @@ def expected(scheme: Scheme, at: int, header: Header, links: LinkState) -> dict[
     return frames
 
 
-def traced(ovs: PrivateOvs, bridge: str, entering: Frame, datapath: dict[str, tuple[str, int]]) -> Frame | int:
-    """The frame that leaves ``bridge`` by Open vSwitch's trace; a group's number where a group decides."""
-    sent = f"ip,dl_src={entering.eth_src},dl_dst={entering.eth_dst},nw_dst={entering.ipv4_dst},nw_ttl=64"
-    text = ovs.appctl("ofproto/trace", bridge, f"in_port={entering.port or 'LOCAL'},{sent}")
+def traced(
+    ovs: PrivateOvs, questions: list[tuple[str, Frame]], datapath: dict[str, tuple[str, int]]
+) -> list[Frame | int]:
+    """Of each (bridge, entering frame): the frame that leaves by Open vSwitch's trace; a group's number where
+    a group decides."""
+    words = [(bridge, f"in_port={frame.port or 'LOCAL'},{sent(frame)}") for bridge, frame in questions]
+    texts = ovs.appctls("ofproto/trace", words)
+    return [read(text, *question, datapath) for text, question in zip(texts, questions, strict=True)]
+
+
+def sent(entering: Frame) -> str:
+    return f"ip,dl_src={entering.eth_src},dl_dst={entering.eth_dst},nw_dst={entering.ipv4_dst},nw_ttl=64"
+
+
+def read(text: str, bridge: str, entering: Frame, datapath: dict[str, tuple[str, int]]) -> Frame | int:
+    """The result that a trace printed."""
     actions = text.rpartition("Datapath actions: ")[2].strip()
     if "recirc" in actions:
         return int(re.findall(r"group:(\d+)", text)[-1])
     if actions == "drop":
         return Frame(0)
     final = re.findall(r"^Final flow: (.*)$", text, re.MULTILINE)[-1]
-    fields = dict(re.findall(r"(\w+)=([^,\s]+)", sent if final == "unchanged" else final))
+    fields = dict(re.findall(r"(\w+)=([^,\s]+)", sent(entering) if final == "unchanged" else final))
     out_bridge, port = datapath[actions.rpartition(",")[2]]
     assert out_bridge == bridge
     return Frame(port, fields["dl_src"], fields["dl_dst"], fields["nw_dst"])
@@ -193,9 +205,10 @@ def test_tables_forward_by_the_rule(
                 ovs.send(fabric.name(switch), reset + lower.changes(changes))
             tables[switch] = table
             groups[switch] = ovs.ofctl("dump-groups", fabric.name(switch)) if table.groups else ""
-        for switch, header in distinct(known, links):
-            entering = frame(known, header, header.in_port)
-            result = traced(ovs, fabric.name(switch), entering, datapath)
+        visited = distinct(known, links)
+        entered = [(fabric.name(switch), frame(known, header, header.in_port)) for switch, header in visited]
+        results = traced(ovs, entered, datapath)
+        for (switch, header), (_, entering), result in zip(visited, entered, results, strict=True):
             rule = expected(known, switch, header, links)
             frames = (
                 group_frames(groups[switch], result, entering) if isinstance(result, int) else {result: 1.0}
@@ -232,5 +245,6 @@ def test_packets_can_leave_by_their_arrival_port(
         for port, end in fabric.ports(switch):
             header = Header(label, in_port=port)
             if bound.next_hops(switch, header) == only(Forward(port)) and not fabric.is_end_host(end.node):
-                result = traced(ovs, fabric.name(switch), frame(bound, header, port), datapath)
+                entering = (fabric.name(switch), frame(bound, header, port))
+                [result] = traced(ovs, [entering], datapath)
                 assert result == frame(bound, header, port)
