@@ -89,6 +89,12 @@ class PartActor:
         self._requests[number] = _Request(self._lab, dict(request), descriptors, settings)
         return number
 
+    async def ask(self, request: Mapping[str, Any]) -> tuple[int, list[Item]]:
+        """Begin a request without descriptors: its number, and what has come for it first.  One message in the
+        place of two: under load each waits for the processors of several processes."""
+        number = await self.begin(request, 0)
+        return number, await self.fetch(number)
+
     async def fetch(self, number: int) -> list[Item]:
         """What has come for a request since the last fetch; empty after some seconds without anything."""
         self._contact.note()

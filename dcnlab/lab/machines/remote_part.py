@@ -10,7 +10,7 @@ import threading
 import time
 import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -18,7 +18,7 @@ from dcnlab.lab.control.rpc import Call, Progress
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
-from dcnlab.lab.machines.part_actor import PartActor, raised
+from dcnlab.lab.machines.part_actor import Item, PartActor, raised
 from dcnlab.lab.options.local_part import LocalPart
 
 _CHUNK = 1 << 16
@@ -28,6 +28,9 @@ _LOOK = 0.5
 _INPUT_LOOK = 0.2
 #: How often the clock of a machine is asked for: the shortest round trip counts.
 _CLOCKS = 10
+#: Requests to a machine at once that must not wait for a connection: the watch of its links, a measurement on
+#: it, and a change of links.
+_CONNECTIONS = 4
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,14 @@ class RemotePart:
 
     def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
         """Call an operation of the part."""
-        number = self._do("begin", {"op": op, **words}, 0)
-        return self._follow(number, progress, lambda _, __: None)
+        number, first = self._do("ask", {"op": op, **words})
+        return self._follow(number, progress, lambda _, __: None, first)
+
+    def connect(self) -> None:
+        """Open connections to the machine for several requests at once: opening one later, with its TLS
+        handshakes, would take long under load."""
+        with contextlib.suppress(LabError), ThreadPoolExecutor(_CONNECTIONS) as pool:
+            list(pool.map(lambda _: self._do("clock"), range(_CONNECTIONS)))
 
     def await_change(
         self, known: frozenset[int], timeout: float, on_contact: Callable[[bool], None]
@@ -119,13 +128,14 @@ class RemotePart:
             actor = self._actor
             return self._asked(lambda: self._awaited(getattr(actor, method)(*arguments), on_contact))
 
-        number = patient("begin", words, 0)
+        number, items = patient("ask", words)
         while True:
-            for kind, value in patient("fetch", number):
+            for kind, value in items:
                 if kind == "error":
                     raise raised(value)
                 if kind == "result":
                     return frozenset(value)
+            items = patient("fetch", number)
 
     def _awaited(self, future: Any, on_contact: Callable[[bool], None]) -> Any:
         begun = time.monotonic()
@@ -215,10 +225,18 @@ class RemotePart:
             with contextlib.suppress(LabError):
                 self._do("message", number, {word: True})
 
-    def _follow(self, number: int, progress: Progress | None, write: Callable[[int, bytes], None]) -> Any:
-        """The answer to a request.  It is fetched to its end: the part keeps what nobody fetches."""
+    def _follow(
+        self,
+        number: int,
+        progress: Progress | None,
+        write: Callable[[int, bytes], None],
+        first: Sequence[Item] = (),
+    ) -> Any:
+        """The answer to a request of which this has come ``first``.  It is fetched to its end: the part keeps
+        what nobody fetches."""
+        items = first
         while True:
-            for kind, value in self._do("fetch", number):
+            for kind, value in items:
                 if kind == "progress":
                     if progress is not None and not _reported(progress, value):
                         progress = None
@@ -229,6 +247,7 @@ class RemotePart:
                     raise raised(value)
                 else:
                     return value
+            items = self._do("fetch", number)
 
     def _pass_messages(self, call: Call, number: int, ended: threading.Event) -> None:
         with contextlib.suppress(LabError):  # of a machine that does not answer: the call itself raises it

@@ -94,6 +94,7 @@ class WholeLab:
 
     def _start_watch(self, part: RemotePart) -> None:
         threading.Thread(target=self._watch, args=(part,), daemon=True).start()
+        threading.Thread(target=part.connect, daemon=True).start()
 
     def _place(self, found: Sequence[Worker]) -> Placement:
         machines = tuple(worker.machine for worker in found)
