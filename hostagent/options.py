@@ -72,14 +72,18 @@ class AgentPlacement:
     ports: Mapping[int, str]
     #: Whether a server that starts without an address has been given it before.
     configured: bool = False
+    #: At which its generation begins: above those of agents that the server had before.
+    generation: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; its keys are text."""
         ports = {str(port): name for port, name in self.ports.items()}
-        return {"node": self.node, "netns": self.netns, "ports": ports, "configured": self.configured}
+        more = {"configured": self.configured, "generation": self.generation}
+        return {"node": self.node, "netns": self.netns, "ports": ports, **more}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AgentPlacement:
         """From a JSON object."""
         ports = {int(port): name for port, name in value["ports"].items()}
-        return cls(int(value["node"]), value["netns"], ports, bool(value.get("configured")))
+        configured, generation = bool(value.get("configured")), int(value.get("generation", 0))
+        return cls(int(value["node"]), value["netns"], ports, configured, generation)

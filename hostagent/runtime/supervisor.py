@@ -248,7 +248,7 @@ class Supervisor:
 
     def _prepare(self, place: AgentPlacement, links: LinkState) -> AgentIO | None:
         """An agent with its devices; None when it failed."""
-        generation = self._generations.get(place.node, 0)
+        generation = place.generation + self._generations.get(place.node, 0)
         try:
             prepared = self._factory.agent_io(place, links, self._load_balance, self._control.send, generation)
             prepared.follow(self._standing.values())

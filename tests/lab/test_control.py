@@ -207,6 +207,30 @@ def test_links_that_are_down_elsewhere_are_distributed_and_not_reported_as_our_o
     link_state.stop()
 
 
+def test_ends_that_are_held_are_no_failures_of_this_machine() -> None:
+    """They are down elsewhere; one that the user cuts meanwhile is down here too."""
+    fabric = registry.fabric("bcube:2,1")
+    link_state = LinkStateTracker(fabric, lambda state: None)
+    link_state.start()
+    link_state.hold([1, 2])
+    link_state.report_elsewhere([1, 2])
+    for link in (1, 2):
+        link_state.report(fabric.link(link).a, False)
+    link_state.await_ends([1, 2], up=False)
+    assert link_state.own_changes(frozenset({9}), timeout=10) == frozenset()
+    link_state.wait_for(frozenset({1}), up=True)  # as it is told elsewhere: its end stays down
+    link_state.hold([1])
+    assert link_state.own_changes(frozenset(), timeout=10) == {2}
+    link_state.report_elsewhere([])
+    link_state.report(fabric.link(1).a, True)
+    link_state.await_ends([1], up=True)
+    link_state.await_state()
+    assert link_state.state() == LinkState(frozenset({2}))
+    with pytest.raises(LabError, match="not seen up within"):
+        link_state.await_ends([2], up=True, timeout=0.01)
+    link_state.stop()
+
+
 def test_orders_of_several_threads_arrive_whole() -> None:
     states = [range(first, first + 60_000) for first in range(20)]  # each several times what a socket holds
     with AgentPool(Options("torus:2x2", "shortest")) as pool, ThreadPoolExecutor(2) as threads:

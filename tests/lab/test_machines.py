@@ -163,9 +163,7 @@ def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
         assert 0 <= max(found["servers"].values()) <= found["ms"] + 0.001
     events = [record.event for record in lab.events(kinds=["configured"])]
     assert [event.to_json()["servers"] for event in events] == [launched["servers"], again.servers]
-    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m1"))) as connection:
-        os.kill(connection.peer, signal.SIGKILL)
-    until(lambda: lab.info()["machines"][1]["lost"])
+    end_part(lab, 1)
     lab.rejoin("m1")
     assert lab.pingall().lost == []
     assert lab.reconfigure().frames["config"] == 32
@@ -712,13 +710,19 @@ def all_answer(lab: Lab, servers: list[str]) -> bool:
 def test_a_part_that_is_killed_leaves_nothing_and_rejoins(three: Cluster, lab: Lab) -> None:
     """Its guard is killed: the kernel ends the rest of it."""
     have_the_third(three, lab)
-    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m1"))) as connection:
-        os.kill(connection.peer, signal.SIGKILL)
+    end_part(lab, 1)
     until(lambda: [part["lost"] for part in lab.info()["machines"]] == [False, True, False])
     until(lambda: interfaces(three.machines[1]) == {"lo", "up0"})
     assert lab.rejoin("m1").machines == ["m1"]
     assert lab.info()["down"] == []
     assert lab.pingall().lost == []
+
+
+def end_part(lab: Lab, number: int) -> None:
+    """Kill the guard of a machine's part: the kernel ends the rest of it."""
+    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m{number}"))) as connection:
+        os.kill(connection.peer, signal.SIGKILL)
+    until(lambda: lab.info()["machines"][number]["lost"])
 
 
 def test_without_a_scheduler_the_lab_ends_everywhere(three: Cluster, lab: Lab) -> None:

@@ -68,7 +68,7 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         agents_first = not openvswitch.starts_early(shards)
         if running.agents is not None:
             configured = running.part is not None and running.part.configured
-            running.agents.start(placements(fabric, running.servers, configured))
+            running.agents.start(placements(fabric, running.servers, configured, running.generation))
         if agents_first:
             _await_agents(running, clock)
         clock.stage("switches")
@@ -212,15 +212,19 @@ def _configure_plain_hosts(running: Running) -> None:
     running.introduce_hosts(scheme)
 
 
-def placements(fabric: Fabric, servers: Iterable[int], configured: bool = False) -> list[AgentPlacement]:
+def placements(
+    fabric: Fabric, servers: Iterable[int], configured: bool = False, generation: int = 0
+) -> list[AgentPlacement]:
     """Where the agent of each of these servers runs: its namespace and the interface of each port;
-    ``configured``: servers that start without addresses have them by now."""
+    ``configured``: servers that start without addresses have them by now; ``generation``: where those of the
+    agents begin."""
     return [
         AgentPlacement(
             node,
             str(netns.path(fabric.name(node))),
             {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},
             configured,
+            generation,
         )
         for node in servers
     ]

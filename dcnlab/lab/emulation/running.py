@@ -28,6 +28,10 @@ from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Link, Port
 
+#: No agent is started again as often, and no supervisor of agents.  Not multiples of 256: credits know a
+#: generation by its last byte.
+_RESTARTS, _STARTS = 1001, 1001
+
 
 @dataclass
 class Running:
@@ -55,6 +59,8 @@ class Running:
     known: neighbours.Addresses = field(default_factory=dict)
     #: What of the fabric this machine runs; None: all of it.
     part: LocalPart | None = None
+    #: Where the generations of agents begin: above those that agents on other machines may know of them.
+    generation: int = 0
 
     def here(self, node: int) -> bool:
         """Whether this machine runs a node."""
@@ -70,9 +76,19 @@ class Running:
         """The switches that this machine runs."""
         return local(self.fabric, self.part, range(self.fabric.servers, self.fabric.size))
 
+    def renew_generation(self) -> None:
+        """All agents of this machine have ended, and are started again."""
+        if self.part is not None:  # without other machines nobody knows anything of them any more
+            self.generation += _RESTARTS
+
     def local_ends(self, link: Link) -> list[tuple[str, str]]:
         """(namespace, interface) of the ends of a link that are on this machine."""
         return [self.nic(end) for end in (link.a, link.b) if self.here(end.node)]
+
+    def tunnel_ends(self, link: Link) -> list[Port]:
+        """The end of a link to another machine that is on this one; none of other links."""
+        ends = [end for end in (link.a, link.b) if self.here(end.node)]
+        return ends if len(ends) == 1 else []
 
     def namespace(self, node: int) -> str:
         """The network namespace with the interfaces of a node; LabError for one on another machine."""
@@ -141,6 +157,8 @@ class Running:
 
     def __post_init__(self) -> None:
         self.choice = self.config.choice()
+        if self.part is not None:
+            self.generation = self.part.rejoins * _STARTS * _RESTARTS
         self.connections = Connections(self.shards)
         #: Where the switches flood, if they do it along a tree.
         self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None

@@ -65,7 +65,8 @@ def _launch(lab: WholeLab, old: RemotePart, found: Sequence[Worker]) -> dict[str
     if now is None:
         raise LabError(f"{old.lost}, and no worker runs there: start `dask worker` on it, then try again")
     worker = replace(now, machine=old.worker.machine)
-    new = RemotePart(lab.client, worker, replace(old.part, configured=True))
+    again = replace(old.part, configured=True, rejoins=old.part.rejoins + 1)
+    new = RemotePart(lab.client, worker, again)
     old.release()
     stages = lab.launch_part(new, again=True)
     _impair(lab, new)

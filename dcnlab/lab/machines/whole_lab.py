@@ -303,7 +303,8 @@ class WholeLab:
 
             def tell(part: RemotePart) -> None:
                 others = map(self._down_at, (other for other in self.parts if other is not part))
-                part.ask("elsewhere", links=sorted(frozenset().union(*others)))
+                links, unreachable = sorted(frozenset().union(*others)), self._unreachable_from(part)
+                part.ask("elsewhere", links=links, unreachable=unreachable)
 
             living = self.living
             for part, error in zip(living, self._try_all(look, living), strict=True):
@@ -320,6 +321,11 @@ class WholeLab:
         for error in errors:
             if error is not None and not isinstance(error, PartUnreachable):
                 raise error
+
+    def _unreachable_from(self, part: RemotePart) -> list[int]:
+        """The links of a part to machines that do not answer."""
+        absent = {other.worker.address for other in self.parts if other.problem}
+        return [link for link, address in part.part.peers.items() if address in absent]
 
     def _watch(self, part: RemotePart) -> None:
         """Have spread what changes at a part; while its machine does not answer, that its links are down."""

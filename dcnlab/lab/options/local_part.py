@@ -14,7 +14,7 @@ from typing import Any
 OVERHEAD = {4: 50, 6: 70}
 #: The MTU of a link where the underlay allows it.
 MTU = 1500
-_OTHERS = ("address", "port", "mtu", "configured", "key", "number")
+_OTHERS = ("address", "port", "mtu", "configured", "rejoins", "key", "number")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class LocalPart:
 
     ``peers`` has, by link to another machine, the address of that machine; ``address`` is this machine's,
     ``port`` the UDP port of the lab's tunnels, ``mtu`` that of all links of the lab.  ``configured``: servers
-    that start without addresses have theirs by now, since the part is launched again.  ``key`` authenticates
+    that start without addresses have theirs by now, since the part is launched again, for the ``rejoins``-th
+    time.  ``key`` authenticates
     the control frames of all agents, in hexadecimal digits.  ``machines`` has the
     addresses of all machines, this one is the ``number``-th; ``collectors`` has, by server that collects what
     switches see, the number of its machine.
@@ -35,6 +36,7 @@ class LocalPart:
     port: int
     mtu: int = MTU
     configured: bool = False
+    rejoins: int = 0
     key: str = field(default="", repr=False)
     number: int = 0
     machines: tuple[str, ...] = ()

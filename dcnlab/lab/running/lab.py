@@ -27,6 +27,7 @@ from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
+from dcnlab.lab.running.unreachable import UnreachableLinks
 from topos.graph import ALL_UP, Link, LinkState
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class RunningLab:
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
+        self._unreachable = UnreachableLinks(self.running, self.link_state, self._report_unseen)
         #: What was told last, and to whom: see :meth:`_tell`.
         self._told = self._tell(ALL_UP, ALL_UP)
         self.link_state.start()
@@ -193,13 +195,14 @@ class RunningLab:
     def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         begun, number, seen = time.monotonic(), self.journal.last, self._controller_events()
         changed = [self.fabric.link(number) for number in links]
+        moved = self._unreachable.change(frozenset(links), up)
         # Taken down at the switch: a plain host whose interface goes down would lose its routes.
         chosen = [
             (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in changed
         ]
         whole = [pair for pair in chosen if all(self.running.here(end.node) for end in pair)]
         ends = [self.running.nic(end) for pair in whole for end in (pair if up else pair[:1])]
-        tunnels = [end for pair in chosen if pair not in whole for end in pair if self.running.here(end.node)]
+        tunnels = [end for link in changed if link.index in moved for end in self.running.tunnel_ends(link)]
         for end in (*ends, *map(self.running.nic, tunnels)):
             netns.set_up_in(*end, up)
         if up:
@@ -228,6 +231,15 @@ class RunningLab:
             "converged_ms": round((converged - begun) * 1000, 2),
             **self._tables_since(seen),
         }
+
+    def take_elsewhere(self, links: Iterable[int], unreachable: Iterable[int]) -> None:
+        """Other machines report these links as down, and those to some machines are ``unreachable``; returns
+        when the lab has converged."""
+        with self._link_lock:
+            changed = self._unreachable.follow(unreachable)
+            self.link_state.report_elsewhere(links)
+            self._unreachable.settle(changed)
+        self.link_state.await_state()
 
     def _report_unseen(self, links: Sequence[Link]) -> None:
         """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
@@ -298,8 +310,9 @@ class RunningLab:
         if self.config.link_state == "lab":
             return state, state
         scheme = self.running.scheme
-        silent = self.link_state.silent_links()
-        return telling.to_agents(scheme, state, silent), telling.to_controller(scheme, state, silent)
+        silent, elsewhere = self.link_state.silent_links(), self.link_state.elsewhere
+        to_controller = telling.to_controller(scheme, state, silent, elsewhere)
+        return telling.to_agents(scheme, state, silent), to_controller
 
     def _tell(self, to_agents: LinkState, to_controller: LinkState) -> tuple[object, ...]:
         """What agents and controller know when they have been told this; others know nothing of it."""

@@ -41,6 +41,8 @@ class LinkStateTracker:
     _silent: dict[int, frozenset[int]] = field(default_factory=dict)
     #: The links that are down as parts of the lab on other machines report them.
     _elsewhere: frozenset[int] = frozenset()
+    #: The links whose ends here are down only because their other machine does not answer: see :meth:`hold`.
+    _held: frozenset[int] = frozenset()
     #: The state that the last round distributed, and its error.
     _distributed_state: LinkState = ALL_UP
     _error: str = ""
@@ -68,7 +70,7 @@ class LinkStateTracker:
             ends = self._down_ends.setdefault(link, set())
             before = bool(ends)
             (ends.discard if up else ends.add)(end)
-            if bool(ends) != before:
+            if bool(ends) != before and link not in self._held:
                 self.last_change = time.monotonic()
                 self._first_change = self._first_change or self.last_change
                 names = [self.fabric.name(port.node) for port in self._ends(link)]
@@ -93,6 +95,34 @@ class LinkStateTracker:
         with self._changed:
             before, self._elsewhere = self._known().down, frozenset(links)
             self._note_changes(before, "another machine")
+
+    def hold(self, links: Iterable[int]) -> None:
+        """The ends here of these links, and of no others, are down only because their other machine does not
+        answer: they are no failures as seen from here, and come up when it does."""
+        with self._changed:
+            self._held = frozenset(links)
+            self._changed.notify_all()
+
+    @property
+    def held(self) -> frozenset[int]:
+        """The links that are held: see :meth:`hold`."""
+        with self._changed:
+            return self._held
+
+    @property
+    def elsewhere(self) -> frozenset[int]:
+        """The links that are down as parts of the lab on other machines report them."""
+        with self._changed:
+            return self._elsewhere
+
+    def await_ends(self, links: Iterable[int], up: bool, timeout: float = _TIMEOUT) -> None:
+        """Wait until the ends of links are reported as up or down; LabError after ``timeout`` seconds."""
+        wanted = tuple(links)
+        with self._changed:
+            if not self._changed.wait_for(
+                lambda: all(bool(self._down_ends.get(link)) != up for link in wanted), timeout
+            ):
+                raise LabError(f"ends of links were not seen {'up' if up else 'down'} within {timeout:g} s")
 
     def _note_changes(self, before: frozenset[int], reporter: str) -> None:
         """Journal which links differ from ``before``, and have the new state distributed."""
@@ -156,7 +186,7 @@ class LinkStateTracker:
 
         def converged() -> bool:
             down = self._distributed_state.down & links
-            if up and any(self._down_ends.get(link) for link in links & self._elsewhere):
+            if up and any(self._down_ends.get(link) for link in (links & self._elsewhere) - self._held):
                 return False  # they stay down, but our own ends come up
             return down == ((self._silenced() | self._elsewhere) & links if up else links)
 
@@ -176,7 +206,7 @@ class LinkStateTracker:
     def _own(self) -> frozenset[int]:
         """The links that are down as seen from this machine."""
         failed = frozenset(link for link, ends in self._down_ends.items() if ends)
-        return failed | self._silenced()
+        return (failed - self._held) | self._silenced()
 
     def _silenced(self) -> frozenset[int]:
         return frozenset().union(*self._silent.values())

@@ -239,7 +239,9 @@ class AgentParent(Part):
         self.pool.close()
         self.pool.end_orphans()
         running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change, running.part)
-        self.pool.start(network.placements(running.fabric, running.servers, configured=True))
+        running.renew_generation()
+        places = network.placements(running.fabric, running.servers, True, running.generation)
+        self.pool.start(places)
         self.follow()
         self.pool.wait_ready(STALL)
         launch.enable_protocols(running)
@@ -273,7 +275,8 @@ class Agent(Part):
     def start(self, state: LinkState) -> None:
         agents = self.running.agents
         assert agents is not None
-        agents.restart(network.placements(self.running.fabric, [self.node], configured=True))
+        running = self.running
+        agents.restart(network.placements(running.fabric, [self.node], True, running.generation))
 
 
 def await_tables(

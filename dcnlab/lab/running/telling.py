@@ -34,11 +34,16 @@ def to_agents(scheme: Scheme, down: LinkState, silent: LinkState = ALL_UP) -> Li
     return silent.fail(link for link in down.down if _is_untold(fabric, link, pieces))
 
 
-def to_controller(scheme: Scheme, down: LinkState, silent: LinkState) -> LinkState:
-    """The failed links that no switch reports: those of ``silent`` agents, and those that join two servers."""
+def to_controller(
+    scheme: Scheme, down: LinkState, silent: LinkState, elsewhere: frozenset[int] = frozenset()
+) -> LinkState:
+    """The failed links that no switch reports: those of ``silent`` agents, and those that join two servers;
+    also those ``elsewhere``, whose switches may report to another machine's controller."""
     if not scheme.floods_everywhere or not scheme.fabric.switches:
         return silent
-    return silent.fail(link for link in down.down if len(_servers(scheme.fabric, link)) == 2)
+    return silent.fail(
+        link for link in down.down if link in elsewhere or len(_servers(scheme.fabric, link)) == 2
+    )
 
 
 def seen_by_controller(scheme: Scheme, down: LinkState, silent: LinkState) -> LinkState:

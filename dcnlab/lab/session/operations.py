@@ -241,9 +241,9 @@ class _Operations:
         return sorted(self._session.link_state.own_changes(known, timeout))
 
     def op_elsewhere(self, call: Call) -> Any:
-        """Take the ``links`` that are down at their ends on other machines; returns when the tables follow."""
-        self._session.link_state.report_elsewhere(call.request["links"])
-        self._session.link_state.await_state()
+        """Take the ``links`` that are down at their ends on other machines, and those to machines that are
+        ``unreachable``; returns when the tables follow."""
+        self._session.take_elsewhere(call.request["links"], call.request["unreachable"])
         return {}
 
     def op_rejoin(self, call: Call) -> Any:
