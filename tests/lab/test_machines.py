@@ -65,9 +65,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         ports = sorted({found.decode() for found in re.findall(rb"s\\d+-eth", data)})
         print(source, int.from_bytes(data[12:16]), *ports)
 """
-FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
+FABRICS = [("torus:3x3", "shortest"), ("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
 #: The kernel forwards in the last one, in servers and in switches.
 IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
+#: Agents send to each other only what the other one has buffers for.
+CREDITS = ("--buffers", "8", "--flow-control", "credits")
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,8 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
     in_kernel = spec == FABRICS[-1][0]
     exported = scheme == "pow"
     configures_itself = ("--autoconfigure", "--ipfix", "h0", "--sampling", "1")
-    more = IN_KERNEL if in_kernel else configures_itself if exported else ()
+    limited = CREDITS if scheme == "shortest" else ()
+    more = IN_KERNEL if in_kernel else configures_itself if exported else limited
     info = three.launched(lab_name, spec, "--scheme", scheme, *more)
     with attached(lab_name) as lab:
         assert len(info["machines"]) == 3
@@ -147,6 +150,8 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
         if scheme == "pow":
             assert lab.next_hops("h0", "h10", packets=200).shares
             servers_have_configured_themselves(lab, info)
+        if limited:
+            assert {one.server for one in lab.buffers().channels} == {node["name"] for node in lab.nodes()}
         by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
         assert by_kernel > 0
     until(lambda: nothing_left(three, lab_name))
@@ -723,6 +728,44 @@ def end_part(lab: Lab, number: int) -> None:
     with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m{number}"))) as connection:
         os.kill(connection.peer, signal.SIGKILL)
     until(lambda: lab.info()["machines"][number]["lost"])
+
+
+def knows_failures(lab: Lab) -> bool:
+    """Whether an advertisement that an agent has names a link."""
+    return any("links known down" in counts for counts in lab.stats().servers.values())
+
+
+def labelled(lab: Lab) -> bool:
+    """Whether servers have the labels of the links that are up, and reach each other by them."""
+    with contextlib.suppress(LabError):  # what is up has changed meanwhile
+        return lab.label().lost == 0
+    return False
+
+
+def test_agents_that_tell_each_other_learn_that_a_machine_is_lost_and_is_back(three: Cluster) -> None:
+    """Nobody else tells them of failures, or gives them labels.  A link that was restored meanwhile comes up
+    with the machine, although its agent there does not know what it has advertised before."""
+    lab_name = name()
+    words = ("--scheme", "wmgr", "--autoconfigure", "--link-state", "agents")
+    three.launched(lab_name, "torus:3x3", *words)
+    with attached(lab_name) as lab:
+        fabric, gone = registry.fabric("torus:3x3"), nodes_of(lab, 2)
+        dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & gone}
+        cut = next(link for link in fabric.links() if len({link.a.node, link.b.node} & gone) == 1)
+        ends = [fabric.name(end.node) for end in (cut.a, cut.b)]
+        lab.fail(*ends)
+        end_part(lab, 2)
+        living = [Lab.attach(f"{lab_name}-m{number}") for number in range(2)]
+        until(lambda: all(set(part.info()["down"]) == dead for part in living))
+        until(lambda: all_answer(lab, joined(fabric, dead, gone)))
+        until(lambda: labelled(lab))
+        lab.restore(*ends)
+        assert lab.rejoin("m2").machines == ["m2"]
+        assert lab.info()["down"] == []
+        until(lambda: not knows_failures(lab))
+        until(lambda: lab.pingall().held)
+        until(lambda: labelled(lab))
+    until(lambda: nothing_left(three, lab_name))
 
 
 def test_without_a_scheduler_the_lab_ends_everywhere(three: Cluster, lab: Lab) -> None:
