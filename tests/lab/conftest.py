@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.cluster import Cluster, cluster
+
 LIMIT = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
 ROOM = 16_384
 
@@ -35,3 +37,10 @@ def own_labs() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)
         yield
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three machines, which are namespaces, with a scheduler and workers."""
+    with cluster(3, tmp_path_factory.mktemp("cluster")) as found:
+        yield found

@@ -3,57 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import secrets
-import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import pytest
 from starlette.testclient import TestClient
 
 from dcnlab.lab.api.app import interface
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
-from dcnlab.lab.control import runtime
-from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.top import reader as top
-from tests.capabilities import lacking
-from tests.lab.cluster import TIMEOUT, Cluster, cluster, until
-from tests.lab.controllers import TESTCONTROLLER
+from tests.lab.cluster import TIMEOUT, Cluster, until
+from tests.lab.machines import (
+    all_pairs_answer,
+    attached,
+    cut_link,
+    distant,
+    end_part,
+    name,
+    nodes_of,
+    nothing_left,
+)
 from tests.lab.terminal import DCNLAB, Terminal
-from tests.lab.underlay import Machine
 from topos import registry
-from topos.fabric import Fabric
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("machines")]
-
-_FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=60).status)"
-_SINK = """\
-import socket
-with socket.create_server(("", 81)) as listener:
-    print("listening", flush=True)
-    connection, _ = listener.accept()
-with connection, connection.makefile("rb") as stream:
-    connection.sendall(b"closed by the server")
-    connection.shutdown(socket.SHUT_WR)
-    print(len(stream.read()), "bytes")
-"""
-_SEND = """\
-import socket, sys
-with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60) as connection:
-    with connection.makefile("rb") as stream:
-        print(stream.read().decode())
-    connection.sendall(bytes(1000000))
-"""
 #: Prints who sends datagrams, what of them is text, and the domains of IPFIX.
 _COLLECT = """\
 import re, socket, sys
@@ -70,64 +51,6 @@ FABRICS = [("torus:3x3", "shortest"), ("clot:4x4", "pow"), ("smallworld:4x4", "h
 IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
 #: Agents send to each other only what the other one has buffers for.
 CREDITS = ("--buffers", "8", "--flow-control", "credits")
-
-
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(3, tmp_path_factory.mktemp("cluster")) as found:
-        yield found
-
-
-def name() -> str:
-    return f"many-{secrets.token_hex(3)}"
-
-
-@contextlib.contextmanager
-def attached(lab_name: str) -> Iterator[Lab]:
-    """A lab that runs, which ends with the block."""
-    lab = Lab.attach(lab_name)
-    try:
-        yield lab
-    finally:
-        lab.stop()
-
-
-def spanned(fabric: Fabric, span: str) -> range:
-    """The nodes of ``h0-h3`` or ``h0``."""
-    first, _, last = span.partition("-")
-    return range(fabric.index(first), fabric.index(last or first) + 1)
-
-
-def joined(fabric: Fabric, dead: set[int], gone: set[int]) -> list[str]:
-    """The servers in the largest piece that is left without these links and nodes."""
-    graph = nx.Graph((link.a.node, link.b.node) for link in fabric.links() if link.index not in dead)
-    largest = max(nx.connected_components(graph), key=len)
-    return [fabric.name(node) for node in sorted(largest - gone) if fabric.is_server(node)]
-
-
-def cut_link(info: dict[str, Any]) -> tuple[str, str]:
-    """The ends of a link between two machines, both of which have other links."""
-    fabric = registry.fabric(info["topology"])
-    machine = {
-        node: number
-        for number, part in enumerate(info["machines"])
-        for span in part["nodes"]
-        for node in spanned(fabric, span)
-    }
-    ends = [(link.a.node, link.b.node) for link in fabric.links()]
-    a, b = next((a, b) for a, b in ends if machine[a] != machine[b] and fabric.port_count(min(a, b)) > 1)
-    return fabric.name(a), fabric.name(b)
-
-
-def nothing_left(machines: Cluster, lab: str) -> bool:
-    """Whether no part of a lab runs, and no machine has another interface than its own."""
-    sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
-    return not sockets and all(interfaces(machine) == {"lo", "up0"} for machine in machines.machines)
-
-
-def interfaces(machine: Machine) -> set[str]:
-    """The names of a machine's interfaces."""
-    return {line.split()[0].split("@")[0] for line in machine.links().splitlines()}
 
 
 @pytest.mark.parametrize(("spec", "scheme"), FABRICS, ids=[spec for spec, _ in FABRICS])
@@ -179,20 +102,6 @@ def reported(lab: Lab) -> set[int]:
     return {int(number) for number in re.findall(r"^169\.\S+ (\d+)", lab.service_log("collector", "h0"), re.M)}
 
 
-def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
-    """With all links, without one between machines, and with it again; tables follow."""
-    assert info["mtu"] == 1450
-    assert lab.pingall().lost == []
-    a, b = cut_link(info)
-    cut = lab.fail(a, b)
-    assert lab.info()["down"] == cut["links"]
-    assert lab.pingall().lost == []
-    for switch in [node["name"] for node in lab.nodes() if node["kind"] == "switch"][::7]:
-        assert lab.tables(switch)["equal"]
-    lab.restore(a, b)
-    assert lab.info()["down"] == []
-
-
 @pytest.fixture(scope="module")
 def lab(three: Cluster) -> Iterator[Lab]:
     lab_name = name()
@@ -204,12 +113,6 @@ def lab(three: Cluster) -> Iterator[Lab]:
 def test_all_pairs_of_a_bcube_answer(lab: Lab) -> None:
     assert len(lab.info()["machines"]) == 3
     all_pairs_answer(lab, lab.info())
-
-
-def distant(lab: Lab) -> tuple[str, str]:
-    """Two servers on different machines."""
-    first, second = (part["nodes"][0].partition("-")[0] for part in lab.info()["machines"][:2])
-    return first, second
 
 
 def test_programs_run_where_their_host_is(lab: Lab) -> None:
@@ -443,333 +346,3 @@ def test_what_a_lab_on_machines_cannot_be(three: Cluster, words: tuple[str, ...]
     done = three.up("bcube:2,1", "--scheme", "brp", "-d", *words)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert says in done.stderr
-
-
-def test_cables_swapped_between_machines_are_named(three: Cluster) -> None:
-    words = ("--scheme", "pow", "--autoconfigure", "--miswire", "h0:1,h8:3", "-d", "--name", name())
-    done = three.up("torus:3x3", *words)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert done.stderr.count(" is connected to ") == 4
-    assert "h0 (0,0) port 1 is connected to h" in done.stderr
-
-
-@contextlib.contextmanager
-def learning_switch(machine: Machine, folder: Path) -> Iterator[str]:
-    """Open vSwitch's learning switch on a machine; where it listens."""
-    command = [TESTCONTROLLER, f"ptcp:6653:{machine.address}", f"--unixctl={folder}/ctl"]
-    connect = "import socket, sys; socket.create_connection((sys.argv[1], 6653), 60)"
-    with subprocess.Popen(machine.command(command), stderr=subprocess.DEVNULL) as process:
-        try:
-            until(
-                lambda: process.poll() is not None or machine.python(connect, machine.address).returncode == 0
-            )
-            assert process.poll() is None
-            yield f"{machine.address}:6653"
-        finally:
-            process.kill()
-
-
-def test_one_controller_steers_the_switches_of_all_machines(three: Cluster, tmp_path: Path) -> None:
-    """The spanning tree along which it floods goes over links between machines."""
-    if shutil.which(TESTCONTROLLER) is None:
-        lacking(f"not installed: openvswitch-testcontroller ({TESTCONTROLLER})")
-    lab_name = name()
-    with learning_switch(three.machines[1], tmp_path) as address:
-        words = ("--controller", f"remote:{address}", "--no-loops")
-        info = three.launched(lab_name, "dragonfly:2,1,1", *words)
-        with attached(lab_name) as lab:
-            control = info["controller"]
-            assert (control["switches"], control["connected"], control["notes"]) == (6, 6, [])
-            until(lambda: lab.pingall().held)
-            assert lab.tables("s0")["equal"] is None
-            assert lab.explain("h0", "h5")[-1]["delivered"]
-            with pytest.raises(UsageError, match="name one with --switch"):
-                lab.capture("controller", tmp_path / "captured")
-
-
-_HUB = """
-from os_ken.base.app_manager import OSKenApp
-from os_ken.controller import ofp_event
-from os_ken.controller.handler import CONFIG_DISPATCHER, set_ev_cls
-
-class Hub(OSKenApp):
-    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
-    def connected(self, event):
-        path = event.msg.datapath
-        out = path.ofproto_parser.OFPActionOutput(path.ofproto.OFPP_FLOOD)
-        apply = path.ofproto_parser.OFPInstructionActions(path.ofproto.OFPIT_APPLY_ACTIONS, [out])
-        path.send_msg(path.ofproto_parser.OFPFlowMod(path, priority=1, instructions=[apply]))
-"""
-
-
-def test_every_machine_has_the_applications_of_the_user(three: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "hub.py").write_text(_HUB)
-    lab_name = name()
-    words = ("--controller", f"app-only:{os.path.relpath(tmp_path / 'hub.py')}", "--no-loops")
-    info = three.launched(lab_name, "dragonfly:2,1,1", *words)
-    with attached(lab_name) as lab:
-        assert (info["controller"]["connected"], info["controller"]["library"]) == (6, "os-ken")
-        until(lambda: lab.pingall().held)
-        lab.fail(*cut_link(info))  # the spanning tree follows on all machines
-        until(lambda: lab.pingall().held)
-        an_interface_of_a_machine_is_a_port(three, lab)
-        lab.kill("controller")
-        until(lambda: lab.info()["controller"]["connected"] == 6 and lab.info()["restarts"])
-        assert lab.pingall().held
-
-
-def an_interface_of_a_machine_is_a_port(three: Cluster, lab: Lab) -> None:
-    """Of the machine that runs the switch; what is behind it reaches hosts of all machines."""
-    machines = three.machines[:2]
-    switches = [registry.fabric("dragonfly:2,1,1").name(max(nodes_of(lab, number))) for number in range(2)]
-    for machine in machines:
-        addressed = "address add 10.0.0.99/24 dev plug1"
-        for words in ("link add plug0 type veth peer name plug1", "link set plug1 up", addressed):
-            subprocess.run(machine.command(["ip", *words.split()]), check=True)
-    for switch in switches:
-        assert lab.attach_interface(switch, "plug0").port == 4
-    assert [one.switch for one in lab.info().outside.attached] == switches
-    with pytest.raises(UsageError, match="name one with --switch"):
-        lab.detach_interface("plug0")
-    lab.detach_interface("plug0", switches[1])
-    addresses = [node["ipv4"] for node in lab.nodes() if node["ipv4"]]
-    for address in addresses:
-        ping = machines[0].command(["ping", "-c1", "-W60", "-Iplug1", address])
-        assert subprocess.run(ping, stdout=subprocess.DEVNULL, check=False).returncode == 0
-    lab.detach_interface("plug0")
-    for machine in machines:
-        subprocess.run(machine.command(["ip", "link", "del", "plug0"]), check=True)
-
-
-def test_the_prompt_reaches_all_machines(three: Cluster) -> None:
-    """Commands in nodes, Mininet's and the lab's own; what needs Mininet's objects is refused."""
-    typed = ["nodes", "h0 ping -c1 -W60 h3", "h3 sh -c 'exit 3'", "pingall", "iperf h0 h3", "link h0 s2 down"]
-    typed += ["links", "link h0 s2 up", "tables s1", "path h0 h3", "py 1", "net", "dump", "foo", "exit"]
-    command = [*DCNLAB, "up", "bcube:2,1", "--scheme", "brp", "--machines", three.address, "--name", name()]
-    done = subprocess.run(
-        three.machines[0].command(command), input="\n".join(typed) + "\n", capture_output=True, text=True,
-        check=False, env=three.environment, timeout=TIMEOUT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    shown = done.stdout
-    for expected in (
-        "h0 h1 h2 h3 s0 s1 s2 s3", "1 received, 0% packet loss", "(12/12 received)", "Mb/s from h0 to h3",
-        "h0-eth2<->s2-eth1 (down)", "entries installed, as predicted", "py needs a lab on one machine",
-        "h0 h0-eth1:s0-eth1 h0-eth2:s2-eth1", "*** Unknown command: foo",
-    ):  # fmt: skip
-        assert expected in shown, shown
-    assert len(re.findall(r"h\d: server .* 10\.0\.0\.\d m\d", shown)) == 4
-    assert "Traceback" not in shown + done.stderr
-
-
-def test_without_the_key_nobody_launches(three: Cluster, tmp_path: Path) -> None:
-    from dcnlab.lab.machines.certificates import Certificates
-
-    Certificates(tmp_path / "other").create()
-    environment = {**three.environment, "DCNLAB_MACHINES": str(tmp_path / "other")}
-    words = [*DCNLAB, "up", "bcube:2,1", "--scheme", "brp", "-d", "--machines", three.address]
-    done = subprocess.run(
-        three.machines[0].command(words), capture_output=True, text=True, check=False, env=environment
-    )
-    assert done.returncode == 1
-    assert "no scheduler answers at tls://10.99.0.1:8786" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tmp_path: Path) -> None:
-    """With a placement from a file: nothing on the second machine."""
-    file, lab_name = tmp_path / "parts.yaml", name()
-    file.write_text("m0: [h0, h1, s0, s2]\nm1: []\nm2: [h2, h3, s1, s3]\n")
-    words = [
-        "--multipath",
-        "2",
-        "--placement",
-        str(file),
-        "--nat",
-        "--expose",
-        "h0:80=18080,h3:80=18081,h3:81=18082",
-    ]
-    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", *words)
-    assert [part["nodes"] for part in info["machines"]] == [["h0-h1", "s0", "s2"], ["h2-h3", "s1", "s3"]]
-    lab = Lab.attach(lab_name)
-    assert lab.pingall().received == 12
-    with contextlib.suppress(UsageError):  # a kernel without Multipath TCP
-        found = lab.mptcp("h0", "h3", seconds=0.2)
-        assert found.paths == found.mptcp.subflows == 2
-    for server, port in (("h0", 18080), ("h3", 18081)):
-        reaches_the_outside(three, lab, server, port)
-    sends_after_the_server_has_ended(three, lab, "h3", 18082)
-    processes = [process for process in Path("/proc").iterdir() if process.name.isdigit()]
-    (coordinator,) = [process for process in processes if is_coordinator(process, lab_name)]
-    os.kill(int(coordinator.name), signal.SIGKILL)
-    path = runtime.socket_path(lab_name)
-    until(lambda: not runtime.in_use(path) and nothing_left(three, lab_name))
-
-
-def reaches_the_outside(three: Cluster, lab: Lab, server: str, port: int) -> None:
-    """A server is let out by its machine, and its port 80 is one of the coordinator's machine."""
-    lab.serve("web", server, [sys.executable, "-m", "http.server", "80"], ready="tcp:80")
-    done = three.machines[0].python(_FETCH, f"http://127.0.0.1:{port}/")
-    assert done.stdout.strip() == "200", done.stderr
-    assert "dev outside" in lab.run(server, ["ip", "route", "get", "192.0.2.1"]).stdout
-
-
-def sends_after_the_server_has_ended(three: Cluster, lab: Lab, server: str, port: int) -> None:
-    """What a client sends arrives although the server, at its port 81, has ended its own direction before."""
-    lab.serve("sink", server, [sys.executable, "-c", _SINK], ready="log:listening")
-    done = three.machines[0].python(_SEND, str(port))
-    assert done.stdout.strip() == "closed by the server", done.stderr
-    until(lambda: "1000000 bytes" in lab.service_log("sink", server))
-
-
-def is_coordinator(process: Path, lab_name: str) -> bool:
-    with contextlib.suppress(OSError):
-        words = (process / "cmdline").read_bytes().decode().split("\0")
-        return "dcnlab.lab.machines" in words and f'"name": "{lab_name}"' in words[-2]
-    return False
-
-
-def nodes_of(lab: Lab, number: int) -> set[int]:
-    """The nodes of a machine."""
-    info = lab.info()
-    fabric = registry.fabric(info["topology"])
-    return {node for span in info["machines"][number]["nodes"] for node in spanned(fabric, span)}
-
-
-def lose_the_third(three: Cluster, lab: Lab) -> None:
-    """Kill the worker of the third machine, unless the lab has lost it before; returns when all know of it."""
-    if not lab.info()["machines"][2]["lost"]:
-        three.workers[2].kill()
-    until(lambda: lab.info()["machines"][2]["lost"])
-    until(lambda: "Remove worker addr: tls://10.99.0.3:" in three.scheduler_log.read_text())
-
-
-def have_the_third(three: Cluster, lab: Lab) -> None:
-    """Let the third machine rejoin, if an earlier test has left the lab without it."""
-    if lab.info()["machines"][2]["lost"]:
-        if three.workers[2].poll() is not None:
-            three.start_again(2)
-        lab.rejoin("m2")
-
-
-def test_the_living_go_on_when_a_machine_is_lost(three: Cluster, lab: Lab) -> None:
-    fabric, gone = registry.fabric("bcube:4,1"), nodes_of(lab, 2)
-    dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & gone}
-    lose_the_third(three, lab)
-    until(lambda: set(lab.info()["down"]) == dead)
-    assert [part["lost"] for part in lab.info()["machines"]] == [False, False, True]
-    assert any("m2 (10.99.0.3) is lost" in line for line in lab.info()["ended"])
-    servers = joined(fabric, dead, gone)
-    assert len(servers) > 1
-    until(lambda: all_answer(lab, servers))
-    with pytest.raises(LabError, match="is lost"):
-        lab.tables(fabric.name(max(gone)))
-
-
-def test_a_machine_that_was_lost_rejoins(three: Cluster, lab: Lab) -> None:
-    """It comes back without the link that was cut meanwhile."""
-    lose_the_third(three, lab)
-    with pytest.raises(LabError, match="no worker runs there"):
-        lab.rejoin("m2")
-    a, b = cut_link(lab.info())
-    cut = lab.fail(a, b).links
-    lab.impair(a, b, loss="1%")
-    three.start_again(2)
-    words = [*DCNLAB, "machines", "rejoin", lab.config.name]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=three.environment)
-    assert (done.returncode, done.stdout.partition(" after")[0]) == (0, f"m2 back in {lab.config.name}"), done
-    assert lab.info()["down"] == cut
-    assert [part["lost"] for part in lab.info()["machines"]] == [False, False, False]
-    inside = Lab.attach(f"{lab.config.name}-m2")
-    assert [one.impairments for one in inside.impairments()] == [{"loss": "1%"}]
-    lab.impair(a, b, clear=True)
-    assert lab.pingall().lost == []
-    lab.restore(a, b)
-    assert lab.info()["down"] == []
-    with pytest.raises(UsageError, match="no machine of this lab is lost"):
-        lab.rejoin()
-
-
-def test_machines_that_do_not_reach_each_other_go_on_apart(three: Cluster, lab: Lab) -> None:
-    """Both sides notice, and route without the links between them, until the network works again."""
-    have_the_third(three, lab)
-    fabric, apart = registry.fabric("bcube:4,1"), nodes_of(lab, 1)
-    dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & apart}
-    between = {link.index for link in fabric.links() if len({link.a.node, link.b.node} & apart) == 1}
-    three.machines[1].connect(False)
-    until(lambda: set(lab.info()["down"]) == dead)
-    assert [part["silent"] for part in lab.info()["machines"]] == [False, True, False]
-    until(lambda: all_answer(lab, joined(fabric, dead, apart)))
-    inside = Lab.attach(f"{lab.config.name}-m1")
-    until(lambda: between <= set(inside.info()["down"]))
-    three.machines[1].connect(True)
-    until(lambda: not lab.info()["down"] and not inside.info()["down"])
-    until(lambda: lab.pingall().lost == [])  # the tables of the other machines follow a moment later
-
-
-def all_answer(lab: Lab, servers: list[str]) -> bool:
-    """Whether these servers reach each other."""
-    return lab.ping(pairs=tuple((a, b) for a in servers for b in servers if a != b)).held
-
-
-def test_a_part_that_is_killed_leaves_nothing_and_rejoins(three: Cluster, lab: Lab) -> None:
-    """Its guard is killed: the kernel ends the rest of it."""
-    have_the_third(three, lab)
-    end_part(lab, 1)
-    until(lambda: [part["lost"] for part in lab.info()["machines"]] == [False, True, False])
-    until(lambda: interfaces(three.machines[1]) == {"lo", "up0"})
-    assert lab.rejoin("m1").machines == ["m1"]
-    assert lab.info()["down"] == []
-    assert lab.pingall().lost == []
-
-
-def end_part(lab: Lab, number: int) -> None:
-    """Kill the guard of a machine's part: the kernel ends the rest of it."""
-    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m{number}"))) as connection:
-        os.kill(connection.peer, signal.SIGKILL)
-    until(lambda: lab.info()["machines"][number]["lost"])
-
-
-def knows_failures(lab: Lab) -> bool:
-    """Whether an advertisement that an agent has names a link."""
-    return any("links known down" in counts for counts in lab.stats().servers.values())
-
-
-def labelled(lab: Lab) -> bool:
-    """Whether servers have the labels of the links that are up, and reach each other by them."""
-    with contextlib.suppress(LabError):  # what is up has changed meanwhile
-        return lab.label().lost == 0
-    return False
-
-
-def test_agents_that_tell_each_other_learn_that_a_machine_is_lost_and_is_back(three: Cluster) -> None:
-    """Nobody else tells them of failures, or gives them labels.  A link that was restored meanwhile comes up
-    with the machine, although its agent there does not know what it has advertised before."""
-    lab_name = name()
-    words = ("--scheme", "wmgr", "--autoconfigure", "--link-state", "agents")
-    three.launched(lab_name, "torus:3x3", *words)
-    with attached(lab_name) as lab:
-        fabric, gone = registry.fabric("torus:3x3"), nodes_of(lab, 2)
-        dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & gone}
-        cut = next(link for link in fabric.links() if len({link.a.node, link.b.node} & gone) == 1)
-        ends = [fabric.name(end.node) for end in (cut.a, cut.b)]
-        lab.fail(*ends)
-        end_part(lab, 2)
-        living = [Lab.attach(f"{lab_name}-m{number}") for number in range(2)]
-        until(lambda: all(set(part.info()["down"]) == dead for part in living))
-        until(lambda: all_answer(lab, joined(fabric, dead, gone)))
-        until(lambda: labelled(lab))
-        lab.restore(*ends)
-        assert lab.rejoin("m2").machines == ["m2"]
-        assert lab.info()["down"] == []
-        until(lambda: not knows_failures(lab))
-        until(lambda: lab.pingall().held)
-        until(lambda: labelled(lab))
-    until(lambda: nothing_left(three, lab_name))
-
-
-def test_without_a_scheduler_the_lab_ends_everywhere(three: Cluster, lab: Lab) -> None:
-    """The last test: there is no cluster after it."""
-    path = lab.path
-    three.scheduler.kill()
-    until(lambda: not runtime.in_use(path) and nothing_left(three, path.stem))

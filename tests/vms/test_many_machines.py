@@ -10,7 +10,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from tests.lab.cluster import Cluster, until
-from tests.lab.test_machines import all_answer, all_pairs_answer, attached, joined, name, nodes_of
+from tests.lab.machines import all_answer, all_pairs_answer, attached, joined, name, nodes_of
 from tests.vms.virtual_machines import VirtualMachine, virtual_machines
 from topos import registry
 

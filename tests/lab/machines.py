@@ -1,0 +1,111 @@
+"""What tests of labs on several machines share: who is where, who answers, what is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.control import runtime
+from dcnlab.lab.control.rpc import Connection
+from tests.lab.cluster import Cluster, until
+from tests.lab.underlay import Machine
+from topos import registry
+from topos.fabric import Fabric
+
+
+def name() -> str:
+    return f"many-{secrets.token_hex(3)}"
+
+
+@contextlib.contextmanager
+def attached(lab_name: str) -> Iterator[Lab]:
+    """A lab that runs, which ends with the block."""
+    lab = Lab.attach(lab_name)
+    try:
+        yield lab
+    finally:
+        lab.stop()
+
+
+def spanned(fabric: Fabric, span: str) -> range:
+    """The nodes of ``h0-h3`` or ``h0``."""
+    first, _, last = span.partition("-")
+    return range(fabric.index(first), fabric.index(last or first) + 1)
+
+
+def joined(fabric: Fabric, dead: set[int], gone: set[int]) -> list[str]:
+    """The servers in the largest piece that is left without these links and nodes."""
+    graph = nx.Graph((link.a.node, link.b.node) for link in fabric.links() if link.index not in dead)
+    largest = max(nx.connected_components(graph), key=len)
+    return [fabric.name(node) for node in sorted(largest - gone) if fabric.is_server(node)]
+
+
+def cut_link(info: dict[str, Any]) -> tuple[str, str]:
+    """The ends of a link between two machines, both of which have other links."""
+    fabric = registry.fabric(info["topology"])
+    machine = {
+        node: number
+        for number, part in enumerate(info["machines"])
+        for span in part["nodes"]
+        for node in spanned(fabric, span)
+    }
+    ends = [(link.a.node, link.b.node) for link in fabric.links()]
+    a, b = next((a, b) for a, b in ends if machine[a] != machine[b] and fabric.port_count(min(a, b)) > 1)
+    return fabric.name(a), fabric.name(b)
+
+
+def nothing_left(machines: Cluster, lab: str) -> bool:
+    """Whether no part of a lab runs, and no machine has another interface than its own."""
+    sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
+    return not sockets and all(interfaces(machine) == {"lo", "up0"} for machine in machines.machines)
+
+
+def interfaces(machine: Machine) -> set[str]:
+    """The names of a machine's interfaces."""
+    return {line.split()[0].split("@")[0] for line in machine.links().splitlines()}
+
+
+def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
+    """With all links, without one between machines, and with it again; tables follow."""
+    assert info["mtu"] == 1450
+    assert lab.pingall().lost == []
+    a, b = cut_link(info)
+    cut = lab.fail(a, b)
+    assert lab.info()["down"] == cut["links"]
+    assert lab.pingall().lost == []
+    for switch in [node["name"] for node in lab.nodes() if node["kind"] == "switch"][::7]:
+        assert lab.tables(switch)["equal"]
+    lab.restore(a, b)
+    assert lab.info()["down"] == []
+
+
+def distant(lab: Lab) -> tuple[str, str]:
+    """Two servers on different machines."""
+    first, second = (part["nodes"][0].partition("-")[0] for part in lab.info()["machines"][:2])
+    return first, second
+
+
+def nodes_of(lab: Lab, number: int) -> set[int]:
+    """The nodes of a machine."""
+    info = lab.info()
+    fabric = registry.fabric(info["topology"])
+    return {node for span in info["machines"][number]["nodes"] for node in spanned(fabric, span)}
+
+
+def all_answer(lab: Lab, servers: list[str]) -> bool:
+    """Whether these servers reach each other."""
+    return lab.ping(pairs=tuple((a, b) for a in servers for b in servers if a != b)).held
+
+
+def end_part(lab: Lab, number: int) -> None:
+    """Kill the guard of a machine's part: the kernel ends the rest of it."""
+    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m{number}"))) as connection:
+        os.kill(connection.peer, signal.SIGKILL)
+    until(lambda: lab.info()["machines"][number]["lost"])
