@@ -3,7 +3,7 @@
     python -m benchmarks.record docs/performance.md [launch relay ...]
 
 Writes the whole document, or replaces only the sections of the benchmarks that are named.  The
-document has the machine, then each command with its output, the load before it, and the
+document has the machine, then each command with its output, how busy the processors were before it, and the
 processor time that the host of a virtual machine gave to others (steal time).
 """
 
@@ -121,6 +121,10 @@ SECTIONS = (
 )
 
 
+#: Seconds for which the processors are watched before a benchmark.
+_SAMPLE = 3.0
+
+
 def machine() -> str:
     """The machine, in one line."""
     memory = psutil.virtual_memory().total / 2**30
@@ -134,14 +138,14 @@ def machine() -> str:
 def section(one: Section) -> str:
     """A section of the document; the benchmark's error output if it failed."""
     print(f"== {' '.join(one.words)}", flush=True)
-    load, before = os.getloadavg()[0], psutil.cpu_times()
+    busy, before = psutil.cpu_percent(interval=_SAMPLE), psutil.cpu_times()
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{one.words[0]}", *one.words[1:]],
         capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "110"},
     )  # fmt: skip
     printed = done.stdout.strip() or done.stderr.strip()
     print(printed, flush=True)
-    disturbed = f"load before {load:.1f}, steal time {_stolen(before):.1%}"
+    disturbed = f"processors {busy:.0f}% busy before, steal time {_stolen(before):.1%}"
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     command = f"    $ python -m benchmarks {' '.join(one.words)}"
     about = f"{one.remark} {time.strftime('%Y-%m-%d')}: {disturbed}."

@@ -8,7 +8,11 @@ much later ones arrive, or when the sender queries the receiver after a silence.
 
 Data frames carry their number in the source MAC address, which labels do not use:
 
-    virtual channel 6 | 00 | number of the frame 8 | server + 1 24 | port 8
+    virtual channel 6 | 00 | number of the frame 8 | server + 1 24 | receiver 8
+
+``receiver`` names the neighbour that the frame is counted for: by the number of its port on a direct link, or
+by the number of the switch's port to it.  While a switch and a sender know of different failures, a frame can
+reach another server, whose numbers it must not change.
 
 Virtual channel 63 marks control frames: IPv4 packets of protocol 253 to the neighbour, which switches forward
 like any other.  They carry reports of two bytes:
@@ -50,21 +54,23 @@ _HEADER = struct.Struct(">BBHHHBBH4s4s")
 
 
 class CreditTag(NamedTuple):
-    """The credit fields of a frame: its virtual channel, its number there, and the sending server."""
+    """The credit fields of a frame: its virtual channel, its number there, the sending server, and the port
+    number that names the receiving server."""
 
     channel: int
     number: int
     server: int
+    receiver: int
 
-    def encode(self, port: int) -> bytes:
-        """As the six bytes of a frame that leaves by ``port``."""
-        return _MARK.pack(self.channel << 2, self.number, (self.server + 1).to_bytes(3, "big"), port & 0xFF)
+    def encode(self) -> bytes:
+        """As six bytes."""
+        return _MARK.pack(self.channel << 2, self.number, (self.server + 1).to_bytes(3, "big"), self.receiver)
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> CreditTag:
         """From six bytes; any bytes are legal."""
-        first, number, server, _ = _MARK.unpack(data)
-        return cls(first >> 2, number, int.from_bytes(server, "big") - 1)
+        first, number, server, receiver = _MARK.unpack(data)
+        return cls(first >> 2, number, int.from_bytes(server, "big") - 1, receiver)
 
 
 @dataclass(slots=True)

@@ -61,6 +61,16 @@ def window(fabric: Fabric, node: int, port: int, buffers: int) -> int:
     return max(1, buffers // max(1, others))
 
 
+def receiver(fabric: Fabric, node: int, port: int, server: int) -> int:
+    """The number that names ``server`` in frames that leave ``node`` by ``port``: of its port on a direct link,
+    or of the switch's port to it; modulo 256."""
+    end = fabric.peer(node, port)
+    assert end is not None
+    if end.node == server:
+        return end.number & 0xFF
+    return next(number for number, far in fabric.ports(end.node) if far.node == server) & 0xFF
+
+
 class CreditState:
     """Buffers and send windows by (port, server, virtual channel).
 
@@ -73,6 +83,8 @@ class CreditState:
         self.counters: Counter[str] = Counter()
         self.queues: dict[tuple[int, int, int], Queue] = {}
         self._agent, self._buffers = agent, buffers
+        #: What :func:`receiver` has returned, by (port, server).
+        self._receivers: dict[tuple[int, int], int] = {}
         self._send_windows: dict[tuple[int, int, int], SendWindow] = {}
         self._credits_due: set[tuple[int, int]] = set()
         self._queries_due: set[tuple[int, int]] = set()
@@ -100,6 +112,21 @@ class CreditState:
     def accept(self, queue: Queue, mark: CreditTag) -> bool:
         """A frame has arrived; False for an impossible number."""
         return not self.credits or queue.buffer.accept(mark.number)
+
+    def tag(self, port: int, server: int, channel: int, number: int) -> CreditTag:
+        """The tag of a frame for ``server``, which leaves by ``port``."""
+        key = port, server
+        if key not in self._receivers:
+            self._receivers[key] = receiver(self._agent.scheme.fabric, self._agent.node, port, server)
+        return CreditTag(channel, number, self._agent.node, self._receivers[key])
+
+    def meant(self, port: int, mark: CreditTag) -> bool:
+        """Whether a frame that has arrived at ``port`` is counted for this server."""
+        fabric, node = self._agent.scheme.fabric, self._agent.node
+        end = fabric.peer(node, port)
+        return end is not None and mark.receiver == (
+            (port if fabric.is_server(end.node) else end.number) & 0xFF
+        )
 
     def free(self, queue: Queue) -> None:
         """A frame has left its buffer."""
@@ -154,7 +181,7 @@ class CreditState:
             elif not self.agreed(port, server):
                 continue
             elif entry.query:
-                queue = self.queue(port, CreditTag(entry.channel, 0, server))
+                queue = self.queue(port, CreditTag(entry.channel, 0, server, 0))
                 assert queue is not None
                 queue.buffer.query(entry.number)
                 self._credits_due.add((port, server))
@@ -234,5 +261,7 @@ class CreditState:
     def _frame(self, port: int, server: int, entries: list[CreditReport]) -> bytes:
         scheme = self._agent.current_scheme
         to = self._agent.framing.destination(scheme.label(server))
-        mark = CreditTag(CONTROL, 0, self._agent.node).encode(port)
-        return control_frame(to, mark, self._agent.own_address, scheme.ipv4(server).to_bytes(4, "big"), entries)
+        mark = self.tag(port, server, CONTROL, 0)
+        return control_frame(
+            to, mark.encode(), self._agent.own_address, scheme.ipv4(server).to_bytes(4, "big"), entries
+        )

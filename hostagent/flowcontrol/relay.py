@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from addressing.scheme import Scheme
 from hostagent.flowcontrol.credit import ADAPTIVE, CONTROL, ESCAPE, MAX_WINDOW, CreditTag, ReceiveBuffer
 from hostagent.flowcontrol.credit_state import CHANNELS, CreditState, Queue, QueuedPacket
-from hostagent.flowcontrol.escape import Escape
+from hostagent.flowcontrol.escape import Escape, Leg
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import CONSUMED, TO_HOST, ForwardingDecision, NextHop
@@ -121,6 +121,8 @@ class Relay:
         if decision is None:
             return self._requeue_outbox(self.agent.receive_frame(slot, end, port, now))
         mark = CreditTag.decode(slot[16:22])
+        if self.credit_state.credits and not self.credit_state.meant(port, mark):
+            return self._count("dropped: sent to another server")
         if mark.channel == CONTROL:
             known = self.credit_state.handle_credits(slot, end, port, mark.server, now)
             return CONSUMED if known else self._count("malformed")
@@ -190,6 +192,10 @@ class Relay:
             self._remove(queue)
             self._drop_with_icmp(queue, slot, now)
             return None
+        if queue.channel == ESCAPE and not self._escape_legs(queue, waiting):
+            self._remove(queue)
+            self._count("dropped: no escape route")
+            return None
         hop = self._choose(queue, waiting, decision)
         if hop is None:
             return None
@@ -212,7 +218,7 @@ class Relay:
         data[10:22] = hop.addresses
         if self.credit_state.credits:
             number = self.credit_state.send_window(hop.port, hop.server, hop.channel).take(now)
-            data[16:22] = CreditTag(hop.channel, number, self.agent.node).encode(hop.port)
+            data[16:22] = self.credit_state.tag(hop.port, hop.server, hop.channel, number).encode()
             self.counters["escaped"] += hop.channel == ESCAPE
         return bytes(data)
 
@@ -258,20 +264,29 @@ class Relay:
         self, queue: Queue, waiting: QueuedPacket, decision: ForwardingDecision
     ) -> VirtualChannelHop | None:
         """A next hop on the escape channel that has a credit and an interface that accepts frames."""
-        destination = self.agent.nodes.get(waiting.target)
-        if not self.credit_state.credits or destination is None:
+        if not self.credit_state.credits:
             return None
         here, failed = self.agent.node, self.agent.links.down
-        descending = queue.channel == ESCAPE and self._escape.down(queue.sender, here)
-        # While servers learn of failures, a packet that came down by old ranks may have to go up by new ones.
-        legs = self._escape.routes(here, destination, descending) or self._escape.routes(
-            here, destination, False
-        )
-        for leg in legs:
+        for leg in self._escape_legs(queue, waiting):
             up = self.agent.scheme.fabric.link_at(here, leg.port) not in failed
             if up and leg.port not in self.blocked and self.credit_state.room(leg.port, leg.server, ESCAPE):
                 return VirtualChannelHop(leg.port, leg.server, ESCAPE, decision.weighted()[0][0].addresses)
         return None
+
+    def _escape_legs(self, queue: Queue, waiting: QueuedPacket) -> tuple[Leg, ...]:
+        """The next legs of a packet by escape routes.
+
+        A packet in the escape channel has none only if servers knew of different failures when it was sent.
+        """
+        destination = self.agent.nodes.get(waiting.target)
+        if destination is None:
+            return ()
+        here = self.agent.node
+        descending = queue.channel == ESCAPE and self._escape.down(queue.sender, here)
+        # While servers learn of failures, a packet that came down by old ranks may have to go up by new ones.
+        return self._escape.routes(here, destination, descending) or self._escape.routes(
+            here, destination, False
+        )
 
     def _next_server(self, port: int, target: bytes, addresses: bytes) -> int | None:
         """The server that next handles a frame which leaves like this."""

@@ -109,10 +109,10 @@ class Host:
 class Switch:
     """A switch without credits: a queue per port, with its greatest length.
 
-    With ``room``, a queue holds so many frames; the others are dropped.
+    With ``room``, a queue holds so many frames; the others are dropped, and those without a next hop.
     """
 
-    def __init__(self, forward: Callable[[bytes, int], int], room: int | None) -> None:
+    def __init__(self, forward: Callable[[bytes, int], int | None], room: int | None) -> None:
         self.fullest = self.dropped = 0
         self._forward, self._room = forward, room
         self._queues: dict[int, deque[bytes]] = {}
@@ -122,7 +122,11 @@ class Switch:
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
         """A frame arrives and joins a queue."""
         self._now = now
-        queue = self._queues.setdefault(self._forward(data, port), deque())
+        to = self._forward(data, port)
+        if to is None:
+            self.dropped += 1
+            return
+        queue = self._queues.setdefault(to, deque())
         waiting = sum(not _is_control(frame) for frame in queue)
         if self._room is not None and waiting >= self._room and not _is_control(data):
             self.dropped += 1
@@ -203,6 +207,24 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
             self.sent[source, destination] += frames
             self.flush(source)
 
+    def set_links(self, links: LinkState) -> None:
+        """From now on these links, and no others, lose all frames; no node knows of that yet."""
+        for link in self.scheme.fabric.links():
+            if link.index in links.down:
+                self.cut(link.a)
+            else:
+                self.connect(link.a, link.b)
+
+    def inform_server(self, node: int, links: LinkState) -> None:
+        """A server learns which links are down."""
+        self.hosts[node].relay.apply_link_state(links)
+        self.flush(node)
+
+    def inform_switches(self, links: LinkState) -> None:
+        """All switches get the entries for these failures."""
+        self.links = links
+        self.__dict__.pop("_framing", None)
+
     def run(self, steps: int = 10_000_000) -> bool:
         """Run until no packet waits; False if packets wait and none moves."""
         for number in range(steps):
@@ -238,14 +260,13 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
             self._last, self._since = moved, self.now
         return self.now - self._since > 1.0
 
-    def _output_port(self, node: int, data: bytes, port: int) -> int:
-        """The port by which a switch's rule sends a frame on."""
+    def _output_port(self, node: int, data: bytes, port: int) -> int | None:
+        """The port by which a switch's rule sends a frame on, if there is one."""
         framing = self._framing
         at, size = (packet.IP_OFFSET + 16, 4) if framing.by_address else (packet.FRAME_OFFSET, 6)
         header = Header(framing.label(data[at : at + size]), 0, port)
         ((action, _),) = framing.scheme.next_hops(node, header, self.links)
-        assert isinstance(action, Forward)
-        return action.port
+        return action.port if isinstance(action, Forward) else None
 
     @cached_property
     def _framing(self) -> Framing:

@@ -29,17 +29,16 @@ from topos import registry as topologies
 
 @given(st.integers(0, 63), st.integers(0, 255), st.integers(0, (1 << 24) - 2), st.integers(1, 255))
 def test_credit_tags_are_decoded_and_are_no_group_addresses(
-    channel: int, number: int, server: int, port: int
+    channel: int, number: int, server: int, receiver: int
 ) -> None:
-    data = CreditTag(channel, number, server).encode(port)
-    assert CreditTag.decode(data) == (channel, number, server)
+    data = CreditTag(channel, number, server, receiver).encode()
+    assert CreditTag.decode(data) == (channel, number, server, receiver)
     assert not data[0] & 1
-    assert data[5] == port
 
 
 @given(st.lists(st.builds(CreditReport, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
 def test_control_frames_are_ipv4_that_scapy_parses(entries: list[CreditReport]) -> None:
-    mark = CreditTag(CONTROL, 0, 3).encode(2)
+    mark = CreditTag(CONTROL, 0, 3, 2).encode()
     frame = control_frame(b"\x02" + bytes(5), mark, b"\x0a\0\0\1", b"\x0a\0\0\2", entries)
     shown = Ether(frame[packet.VNET_SIZE :])
     assert (shown[IP].src, shown[IP].dst, shown[IP].proto) == ("10.0.0.1", "10.0.0.2", 253)

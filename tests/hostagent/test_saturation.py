@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections import Counter
 
 import pytest
@@ -16,6 +17,7 @@ from hostagent.virtual import Noise
 from tests.addressing.cases import bound, failures
 from tests.hostagent.frames import scheme
 from topos import registry as topologies
+from topos.graph import ALL_UP
 
 FABRICS = [
     ("clot:2x4", "pow"),
@@ -88,6 +90,38 @@ def test_nothing_is_lost_between_servers_that_stay_connected(spec: str, seed: in
     network.send(itertools.permutations(range(intact.fabric.servers), 2), 2)
     assert network.run()
     assert network.received == sum(network.sent.values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("spec", "name"), FABRICS)
+def test_no_packet_waits_for_good_when_servers_learn_of_failures_one_by_one(
+    spec: str, name: str, seed: int
+) -> None:
+    """A switch that knows of other failures than the sender forwards frames, and reports, to other servers than
+    those they are counted for.  Once all know, every packet moves on and every credit comes back."""
+    intact = bound(spec, name)
+    fabric, draw = intact.fabric, random.Random(seed)
+    network = SaturationSimulation(intact, 3, seed=seed)
+    pairs = list(itertools.permutations(range(fabric.servers), 2))
+    network.send(pairs, 6)
+    for links in (failures(fabric, seed, 0.1), ALL_UP):
+        learners = [*range(fabric.servers), None]
+        draw.shuffle(learners)
+        network.set_links(links)
+        for learner in learners:
+            for _ in range(draw.randrange(200)):
+                if network.busy:
+                    network.step()
+            if learner is None:
+                network.inform_switches(links)
+            else:
+                network.inform_server(learner, links)
+    assert network.run()
+    assert not any(any(host.relay.credit_state.outstanding().values()) for host in network.hosts.values())
+    received = network.received
+    network.send(pairs, 1)
+    assert network.run()
+    assert network.received == received + len(pairs)
 
 
 @pytest.mark.parametrize("pattern", ["incast", "all"])

@@ -129,6 +129,7 @@ def test_the_screen_follows_the_lab_and_its_keys_change_it(lab: Lab) -> None:
 @pytest.mark.lab
 def test_a_small_terminal_has_all_of_the_links_and_the_keys(lab: Lab) -> None:
     async def act(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: len(app.query("FooterKey")) > 0)
         links = app.query_one("#links", DataTable)
         assert links.virtual_size.width <= links.scrollable_content_region.width
         last = app.query("FooterKey").last()
