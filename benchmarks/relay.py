@@ -9,7 +9,8 @@ Both are set up in the same way for every method, so that only the relay differs
     loop      a simple Python loop: recv, look up, rewrite, send, for MTU-sized frames.  It cannot
               pass on super-packets or partial checksums, so offloads are off at A and B; "with
               offloads" can, as the agent does, with the kernel's virtio-net header
-    agent     dcnlab's; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
+    agent     dcnlab's; "3 agents" are three relays in a row, "ends too" has agents at A and B as well;
+              with the "fast path", the kernel carries what the agents have decided
 
 TCP is the rate that iperf3 receives.  Small packets are 64-byte UDP packets from one sender that
 uses sendmmsg, counted at B's interface.  The round trip is the median of pings.  Each ping
@@ -40,11 +41,12 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from addressing import registry as schemes
 from addressing.fields import mac
 from hostagent.forwarding.packet import MAX_END, VNET_SIZE, ttl_decremented_checksum
+from hostagent.options import FastPathMode
 from hostagent.runtime.mmsg import PacketBuffers
 from tests.hostagent.namespaces import ServerNetwork, run, server_network
 
@@ -59,11 +61,13 @@ Setup = Callable[[ServerNetwork], contextlib.AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class RelayMethod:
-    """One method of relaying: the number of relays, and how to set them up."""
+    """One method of relaying: the number of relays, how to set them up, and whether the agents among them use
+    the fast path."""
 
     name: str
     relays: int
     setup: Setup
+    fast_path: FastPathMode = "off"
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,11 @@ RELAY_METHODS = (
     RelayMethod("agent", 1, agents),
     RelayMethod("3 agents in a row", 3, agents),
     RelayMethod("agent, ends too", 1, agents_everywhere),
+    RelayMethod("3 agents, ends too", 3, agents_everywhere),
+    RelayMethod("agent, fast path", 1, agents, "on"),
+    RelayMethod("3 agents, fast path", 3, agents, "on"),
+    RelayMethod("agent, ends too, fast path", 1, agents_everywhere, "on"),
+    RelayMethod("3 agents, ends too, fast path", 3, agents_everywhere, "on"),
 )
 
 
@@ -211,9 +220,9 @@ def packet_socket(interface: str, offloads: bool) -> socket.socket:
 
 def measure(method: RelayMethod, seconds: int) -> Figures:
     """All figures between the two ends."""
-    with one_processor(), processors_awake(), chain(method.relays) as lab, method.setup(lab):
+    with one_processor(), processors_awake(), chain(method) as lab, method.setup(lab):
         rtt_one_cpu = ping(lab, *BACK_TO_BACK)
-    with chain(method.relays) as lab, method.setup(lab):
+    with chain(method) as lab, method.setup(lab):
         with processors_awake():
             rtt = ping(lab, *BACK_TO_BACK)
         rtt_1ms_apart = ping(lab, "-i", "0.001")
@@ -324,12 +333,12 @@ def median(taken: list[Figures]) -> Figures:
 
 
 @contextlib.contextmanager
-def chain(relays: int) -> Iterator[ServerNetwork]:
+def chain(method: RelayMethod) -> Iterator[ServerNetwork]:
     """Two ends with a row of relays between them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "chain.edgelist")
-        path.write_text("".join(f"{node} {node + 1}\n" for node in range(relays + 1)))
-        with server_network(f"file:{path}", SCHEME, start=False) as lab:
+        path.write_text("".join(f"{node} {node + 1}\n" for node in range(method.relays + 1)))
+        with server_network(f"file:{path}", SCHEME, start=False, fast_path=method.fast_path) as lab:
             yield lab
 
 
@@ -337,7 +346,7 @@ def show(figures: dict[str, Figures]) -> None:
     """Print the figures, with ratios to the kernel and the loop, and differences in microseconds."""
     base, plain = figures["kernel ip_forward"], figures[LOOP]
     heads = ("TCP Gb/s", "of kernel", "small pkt/s", "x loop")
-    table = Table("relay", *heads, "RTT us", "on one CPU", "1 ms apart")
+    table = Table(Column("relay", no_wrap=True), *heads, "RTT us", "on one CPU", "1 ms apart")
     for name, one in figures.items():
         trips = (
             (one.rtt, base.rtt),
