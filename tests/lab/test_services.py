@@ -185,6 +185,10 @@ def test_folders_of_a_hosts_own(lab: Lab, tmp_path: Path) -> None:
     assert ended(lab.popen("h0", ["cat", file], private=[own])) == (0, "h0")
     assert ended(lab.popen("h1", ["cat", file], private=[own]))[0] != 0
     assert not Path(file).exists()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "settings").write_text("read")
+    words = ["sh", "-c", f"cat settings; ls {own}"]
+    assert ended(lab.popen("h2", words, cwd=str(tmp_path / "work"), private=[own])) == (0, "readinner\nwork")
     # Root's, also in the lab of an ordinary user.
     assert ended(lab.popen("h0", ["find", "/var/log", "-type", "f"], private=["/var/log"])) == (0, "")
 

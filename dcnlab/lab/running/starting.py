@@ -22,7 +22,7 @@ from dcnlab.lab.running.lab import RunningLab
 _PRIVATE = Path("/run/dcnlab-private")
 #: Arguments: folder, where it is mounted, folder, ..., --, the program.
 _BINDING = (
-    'while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit 126; shift 2; done; shift; cd "$PWD" && exec "$@"'
+    'while [ "$1" != -- ]; do mount --rbind "$1" "$2" || exit 126; shift 2; done; shift; cd "$PWD" && exec "$@"'
 )
 _numbers = itertools.count()
 
@@ -85,7 +85,14 @@ def _with_own_folders(session: RunningLab, name: str, program: Program, root: Ro
         raise UsageError("private folders need a lab without isolate: isolated hosts cannot mount")
     if root:
         raise UsageError("private: a host with an image has all its files for itself: leave it out")
-    pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
+    pairs: list[str] = []
+    for folder in program.private:
+        own = _own_folder(name, folder)
+        if program.cwd and (inner := Path(program.cwd)).is_relative_to(folder) and inner != Path(folder):
+            there = own / inner.relative_to(folder)  # the program's folder stays in view
+            there.mkdir(parents=True, exist_ok=True)
+            pairs += [program.cwd, str(there)]
+        pairs += [str(own), folder]
     return ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *program.words]
 
 

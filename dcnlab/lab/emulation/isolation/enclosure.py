@@ -17,7 +17,7 @@ from dcnlab.lab.emulation import ssh_settings
 from dcnlab.lab.emulation.sandbox import mount, protect_settings
 
 _NOSUID, _NODEV, _NOEXEC, _RDONLY = 0x2, 0x4, 0x8, 0x1
-_BIND, _MOVE, _PRIVATE_REC = 0x1000, 0x2000, 0x40000 | 0x4000
+_BIND, _BIND_REC, _MOVE, _PRIVATE_REC = 0x1000, 0x1000 | 0x4000, 0x2000, 0x40000 | 0x4000
 _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = -100, 0x8000, 442
 #: Devices that harm nobody.
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "net/tun")
@@ -54,7 +54,8 @@ def build(homes: Iterable[str], seen: str, owner: int) -> None:
         _mount_tmpfs(folder, "1777" if folder.name == "tmp" else "700", owner)
     if kept is not None:
         Path(seen).mkdir(parents=True, exist_ok=True)
-        mount(f"/proc/self/fd/{kept}", seen, "", _BIND)
+        # Recursively: in a user namespace the kernel binds no folder without the mounts below it.
+        mount(f"/proc/self/fd/{kept}", seen, "", _BIND_REC)
         os.close(kept)
     _show_kernel(Path("/"))
     protect_settings()
