@@ -13,11 +13,15 @@ from typing import Self
 
 _NEWLINK, _DELLINK, _GETLINK, _SETLINK = 16, 17, 18, 19
 _NEWADDR, _NEWROUTE = 20, 24
+_NEWNSID, _GETNSID = 88, 90
 _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
 _IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 16, 26, 28
+_IFLA_LINKINFO, _INFO_KIND, _INFO_DATA, _IFLA_TARGET_NETNSID = 18, 1, 2, 46
+_IFLA_VXLAN_PORT = 15
+_NETNSA_NSID, _NETNSA_FD = 1, 3
 _OPERSTATE_UP = 6
 _IFLA_INET_CONF, _ACCEPT_LOCAL = 1, 23
 _IFLA_INET6_CONF, _DISABLE_IPV6 = 2, 26
@@ -31,6 +35,7 @@ _LINK = struct.Struct("=BxHiII")
 _ADDRESS = struct.Struct("=BBBBI")
 _ROUTE = struct.Struct("=BBBBBBBBI")
 _ATTRIBUTE = struct.Struct("=HH")
+_GENERIC = struct.Struct("=Bxxx")
 #: Traffic control (linux/pkt_sched.h, linux/pkt_cls.h).
 _TRAFFIC = struct.Struct("=BxxxiIII")
 _NEWQDISC, _NEWTFILTER, _EXCLUSIVE = 36, 44, 0x200
@@ -91,14 +96,8 @@ class Netlink(_Socket):
 
     def interfaces(self) -> dict[str, Interface]:
         """All interfaces of the namespace, by name."""
-        self._send(_GETLINK, _DUMP, _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
-        interfaces: dict[str, Interface] = {}
-        while True:
-            for kind, body in _messages(self.socket.recv(_BUFFER)):
-                if kind != _NEWLINK:
-                    return interfaces
-                interface = _interface(kind, body)
-                interfaces[interface.name] = interface
+        bodies = self._dump(_GETLINK, _NEWLINK, _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
+        return {found.name: found for found in (_interface(_NEWLINK, body) for body in bodies)}
 
     def interface(self, index: int) -> Interface:
         """One interface; this request also makes Linux 6.8 complete the start of an interface."""
@@ -167,6 +166,51 @@ class Netlink(_Socket):
         body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, priority_and_protocol)
         body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)
         self._request(_NEWTFILTER, _CREATE | _REPLACE, body)
+
+    # --- other namespaces: the kernel knows them by numbers, also when no process is in them any more ---
+
+    def number_namespace(self, namespace: int) -> None:
+        """Give a network namespace, an open descriptor, a number in the current one, unless it has one."""
+        attributes = _attribute(_NETNSA_NSID, struct.pack("=i", -1))
+        attributes += _attribute(_NETNSA_FD, struct.pack("=I", namespace))
+        with contextlib.suppress(FileExistsError):
+            self._request(_NEWNSID, 0, _GENERIC.pack(socket.AF_UNSPEC) + attributes)
+
+    def namespaces(self) -> list[int]:
+        """The numbers of all network namespaces that have one here."""
+        numbers: list[int] = []
+        for body in self._dump(_GETNSID, _NEWNSID, _GENERIC.pack(socket.AF_UNSPEC)):
+            value = _attributes(body, _GENERIC.size, {_NETNSA_NSID}).get(_NETNSA_NSID)
+            numbers += struct.unpack("=i", value) if value else ()
+        return numbers
+
+    def vxlan_ports(self, namespace: int) -> dict[int, int]:
+        """The UDP port of each VXLAN device in a namespace, by the device's index."""
+        body = _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + _target(namespace)
+        ports = {}
+        for found in self._dump(_GETLINK, _NEWLINK, body):
+            about = _attributes(found, _LINK.size, {_IFLA_LINKINFO}).get(_IFLA_LINKINFO, b"")
+            info = _attributes(about, 0, {_INFO_KIND, _INFO_DATA})
+            if info.get(_INFO_KIND, b"").rstrip(b"\0") == b"vxlan":
+                value = _attributes(info.get(_INFO_DATA, b""), 0, {_IFLA_VXLAN_PORT})[_IFLA_VXLAN_PORT]
+                ports[_interface(_NEWLINK, found).index] = int.from_bytes(value, "big")
+        return ports
+
+    def remove(self, index: int, namespace: int) -> None:
+        """Remove an interface of a namespace."""
+        self._request(_DELLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + _target(namespace))
+
+    # --- messages -----------------------------------------------------------------
+
+    def _dump(self, kind: int, answers: int, body: bytes) -> Iterator[bytes]:
+        """The bodies of all answers to a request; raises OSError if it is refused."""
+        self._send(kind, _DUMP, body)
+        while True:
+            for answer, content in _messages(self.socket.recv(_BUFFER)):
+                if answer != answers:
+                    _raise_refusal(answer, content)
+                    return
+                yield content
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
         size = _HEADER.size + len(body)
@@ -246,6 +290,11 @@ def _attributes(data: bytes, at: int, wanted: set[int]) -> dict[int, bytes]:
 def _attribute(kind: int, value: bytes) -> bytes:
     size = _ATTRIBUTE.size + len(value)
     return _ATTRIBUTE.pack(size, kind) + value + bytes(_padded(size) - size)
+
+
+def _target(namespace: int) -> bytes:
+    """The attribute that says in which namespace an interface is."""
+    return _attribute(_IFLA_TARGET_NETNSID, struct.pack("=i", namespace))
 
 
 def _padded(size: int) -> int:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,6 +196,31 @@ def test_machines_that_do_not_reach_each_other_go_on_apart(three: Cluster, lab: 
     three.machines[1].connect(True)
     until(lambda: not lab.info()["down"] and not inside.info()["down"])
     until(lambda: lab.pingall().lost == [])  # the tables of the other machines follow a moment later
+
+
+def test_a_part_that_is_killed_under_traffic_rejoins_and_every_credit_comes_back(three: Cluster) -> None:
+    """Connections that nobody ends keep the part's namespaces for minutes.  While servers learn of the loss one
+    after the other, frames reach other servers than they were sent to."""
+    lab_name = name()
+    three.launched(lab_name, "torus:3x3", "--scheme", "pow", "--buffers", "3", "--flow-control", "credits")
+    with attached(lab_name) as lab:
+        here, there = (f"h{min(nodes_of(lab, number))}" for number in (0, 1))
+
+        def flow(source: str, target: str) -> None:
+            with contextlib.suppress(LabError):  # it ends when the machine is lost
+                lab.iperf(source, target, seconds=60)
+
+        flows = [threading.Thread(target=flow, args=ends) for ends in ((here, there), (there, here))]
+        for each in flows:
+            each.start()
+        until(lambda: lab.buffers().exhausted > 1)
+        end_part(lab, 1)
+        for each in flows:
+            each.join()
+        assert lab.rejoin("m1").machines == ["m1"]
+        until(lambda: lab.pingall().lost == [])  # tables of other machines follow a moment later
+        until(lambda: not any(one.waiting or one.used for one in lab.buffers().channels))
+    until(lambda: nothing_left(three, lab_name))
 
 
 def test_a_part_that_is_killed_leaves_nothing_and_rejoins(three: Cluster, lab: Lab) -> None:

@@ -9,12 +9,14 @@ with descriptors beside, and one answer each.
     take      interface, a namespace   move an interface of the machine into a namespace of the lab
     give      interface                give it back
     tunnels   lines of ``ip -batch``   VXLAN devices of this machine in namespaces of the lab
+    untunnel  port                     remove those of a part of the lab that has ended
 
 Interfaces that the lab has taken are given back when it ends, for any reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -24,7 +26,7 @@ import select
 import socket
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,9 +140,10 @@ class Broker:
         self._give_back(interface)
         return {}, []
 
-    def _tunnels(self, _: list[int], lines: list[str]) -> Answer:
+    def _tunnels(self, _: list[int], lines: list[str], namespaces: list[str]) -> Answer:
         """``NETNS`` in a line stands for the folder of the lab's namespaces."""
         folder = f"/proc/{self._init}/root/run/netns"
+        _number(f"{folder}/{name}" for name in namespaces)
         text = "\n".join(line.replace("NETNS", folder) for line in lines)
         path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
         environment = {**os.environ, "PATH": path}
@@ -152,6 +155,16 @@ class Broker:
             if "not permitted" in reason:
                 reason = "they need root on every machine: run its worker as root"
             raise Refusal(f"links to other machines: {reason}")
+        return {}, []
+
+    def _untunnel(self, _: list[int], port: int) -> Answer:
+        """TCP connections that nobody ended keep a dead part's namespaces, and its devices, for two minutes."""
+        with Netlink() as kernel:
+            for namespace in kernel.namespaces():
+                with contextlib.suppress(OSError):  # it vanishes in this moment
+                    for index, used in kernel.vxlan_ports(namespace).items():
+                        if used == port:
+                            kernel.remove(index, namespace)
         return {}, []
 
     # --- interfaces ---------------------------------------------------------------
@@ -214,6 +227,18 @@ def _enter(namespace: int) -> None:
     if _libc.setns(namespace, _CLONE_NEWNET):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _number(namespaces: Iterable[str]) -> None:
+    """Number network namespaces in this one, so that their devices can be removed when nobody is in them."""
+    with Netlink() as kernel:
+        for path in namespaces:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                with contextlib.suppress(PermissionError):  # then the devices are refused as well, in one line
+                    kernel.number_namespace(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _address(interface: str) -> str:

@@ -37,9 +37,9 @@ def launch(
     outside: Outside | None = None,
     on_controller_event: OnEvent = lambda _: None,
     part: LocalPart | None = None,
-    make_tunnels: tunnels.Make | None = None,
+    guard: tunnels.Guard | None = None,
 ) -> Running:
-    """Launch a lab, or with ``part`` one machine's part of it, with ``make_tunnels`` to the others.
+    """Launch a lab, or with ``part`` one machine's part of it, with tunnels to the others by ``guard``.
 
     ``on_link_change(port, up)`` is called from other threads for every port whose link goes down or
     comes up, ``on_controller_event`` with what our controller reports; ``report`` is called with the name of
@@ -57,7 +57,7 @@ def launch(
         config, fabric, shards, outside, on_link_change, on_controller_event, part=part
     )
     running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside, part=part)
-    network.build_network(running, clock, make_tunnels)
+    network.build_network(running, clock, guard)
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
         enable_protocols(running)

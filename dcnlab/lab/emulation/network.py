@@ -37,7 +37,7 @@ def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
     return running
 
 
-def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | None = None) -> None:
+def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None = None) -> None:
     """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
 
     Open vSwitch starts while namespaces and links are created.  In large networks agents come before the
@@ -60,8 +60,10 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         _create_hosts(running)
         clock.stage("links")
         netns.create_veth_pairs(_veth_pairs(running))
-        if running.part is not None and make_tunnels is not None:
-            tunnels.create(running.part, _tunnels(running, running.part), make_tunnels)
+        if running.part is not None and guard is not None:
+            if running.part.rejoins:
+                guard.remove_tunnels(running.part.port)
+            tunnels.create(running.part, _tunnels(running, running.part), guard)
         _configure_plain_hosts(running)
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
@@ -81,33 +83,33 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         if not agents_first:
             _await_agents(running, clock)
         carrying.result()
-    _export(running, make_tunnels)
+    _export(running, guard)
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 
 
-def _export(running: Running, make_tunnels: tunnels.Make | None) -> None:
+def _export(running: Running, guard: tunnels.Guard | None) -> None:
     """Have the switches send what they see to the collectors that the user wants."""
     fabric, scheme, shards = running.fabric, running.scheme, running.shards
     targets: dict[int, str] = {}
     for collector in running.config.collectors():
         server = naming.server(fabric, collector.server, scheme)
         if server not in targets:
-            targets[server] = _lead_to_collector(running, server, len(targets), make_tunnels)
+            targets[server] = _lead_to_collector(running, server, len(targets), guard)
         number, machine = list(targets).index(server), running.part.number if running.part is not None else 0
         export.start(shards, collector, number, targets[server], running.config.sampling, machine)
 
 
-def _lead_to_collector(running: Running, server: int, number: int, make_tunnels: tunnels.Make | None) -> str:
+def _lead_to_collector(running: Running, server: int, number: int, guard: tunnels.Guard | None) -> str:
     """Let switches reach the ``number``-th host with collectors: the address that they send to, empty if it
     differs."""
     fabric, scheme, shards, part = running.fabric, running.scheme, running.shards, running.part
     address = ipv4.text(scheme.ipv4(server)) if 4 in scheme.ip_versions else ""
     if running.here(server):
         export.connect(shards, number, fabric.name(server), address, part.number if part is not None else 0)
-        if part is not None and make_tunnels is not None:
-            export_away.receive(number, fabric.name(server), fabric, part, make_tunnels)
-    elif shards and part is not None and make_tunnels is not None:
-        return export_away.send(shards, number, server, address, fabric, part, make_tunnels)
+        if part is not None and guard is not None:
+            export_away.receive(number, fabric.name(server), fabric, part, guard)
+    elif shards and part is not None and guard is not None:
+        return export_away.send(shards, number, server, address, fabric, part, guard)
     return address
 
 

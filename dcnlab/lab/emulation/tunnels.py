@@ -8,9 +8,10 @@ taken down at both ends.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Protocol
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.options.local_part import LocalPart
@@ -32,8 +33,14 @@ class Tunnel:
     arp: bool
 
 
-#: Makes VXLAN devices, from lines of ``ip -batch``: the guard.
-Make = Callable[[Sequence[str]], None]
+class Guard(Protocol):
+    """What the guard does about tunnels."""
+
+    def make_tunnels(self, lines: Sequence[str], namespaces: Sequence[str]) -> None:
+        """Make VXLAN devices in these namespaces of the lab, from lines of ``ip -batch``."""
+
+    def remove_tunnels(self, port: int) -> None:
+        """Remove all VXLAN devices of this machine's labs with a UDP port."""
 
 
 def index(fabric: Fabric, link: int) -> int:
@@ -41,11 +48,12 @@ def index(fabric: Fabric, link: int) -> int:
     return netns.FIRST_INDEX + 2 * len(fabric.link_ends) + link
 
 
-def create(part: LocalPart, tunnels: Iterable[Tunnel], make: Make) -> None:
+def create(part: LocalPart, tunnels: Iterable[Tunnel], guard: Guard) -> None:
     """Make all tunnels; LabError for what the kernel refuses."""
-    lines = (_line(part, tunnel) for tunnel in tunnels)
-    while some := list(islice(lines, _PER_REQUEST)):
-        make(some)
+    left = iter(tunnels)
+    while some := list(islice(left, _PER_REQUEST)):
+        namespaces = list(dict.fromkeys(tunnel.namespace for tunnel in some))
+        guard.make_tunnels([_line(part, tunnel) for tunnel in some], namespaces)
 
 
 def _line(part: LocalPart, tunnel: Tunnel) -> str:

@@ -27,9 +27,13 @@ class Guard:
         self._socket.set_inheritable(False)
         self._lock = threading.Lock()
 
-    def make_tunnels(self, lines: Sequence[str]) -> None:
-        """Make VXLAN devices, from lines of ``ip -batch``."""
-        self.ask("tunnels", lines=list(lines))
+    def make_tunnels(self, lines: Sequence[str], namespaces: Sequence[str]) -> None:
+        """Make VXLAN devices in these namespaces of the lab, from lines of ``ip -batch``."""
+        self.ask("tunnels", lines=list(lines), namespaces=list(namespaces))
+
+    def remove_tunnels(self, port: int) -> None:
+        """Remove all VXLAN devices of this machine's labs with a UDP port."""
+        self.ask("untunnel", port=port)
 
     def ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> list[int]:
         """Ask for one operation: the descriptors that it answers with.

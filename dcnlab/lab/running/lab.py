@@ -65,7 +65,7 @@ class RunningLab:
         port_watch = PortWatch(self.link_state.report)
         self.running = launch.launch(
             config, scheme, self.link_state.report, report, outside, port_watch.controller_event,
-            part, guard.make_tunnels,
+            part, guard,
         )  # fmt: skip
         self.switch_path, self.switch_fast_path = _switch_path(self.running)
         self.supervision = recovery.supervise(
