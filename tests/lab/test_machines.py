@@ -80,6 +80,28 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
     until(lambda: nothing_left(three, lab_name))
 
 
+def test_hosts_whose_switches_are_on_another_machine(three: Cluster, tmp_path: Path) -> None:
+    file, lab_name = tmp_path / "placement.yaml", name()
+    file.write_text("m0: [h0-h15]\nm1: [s0-s7]\nm2: [s8-s19]\n")
+    info = three.launched(lab_name, "fattree:4", "--scheme", "twolevel", "--placement", str(file))
+    with attached(lab_name) as lab:
+        assert [part["nodes"] for part in info["machines"]] == [["h0-h15"], ["s0-s7"], ["s8-s19"]]
+        assert info["links_cut"] == 16 + 16
+        assert lab.pingall().lost == []
+        assert lab.iperf("h0", "h15", seconds=0.3).mbps > 0
+        lab.fail("h0", "s0")
+        others = [f"h{number}" for number in range(1, 16)]
+        lost = {pair for other in others for pair in (("h0", other), (other, "h0"))}
+        assert set(lab.pingall().lost) == lost
+        lab.restore("h0", "s0")
+        assert lab.pingall().lost == []
+        for number in range(2):
+            end_part(lab, number)
+            lab.rejoin(f"m{number}")
+            assert lab.pingall().lost == []
+    until(lambda: nothing_left(three, lab_name))
+
+
 def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
     """One Config and one ACK over each torus link, within a machine or between two; again with a
     machine whose servers were launched again with the addresses that they had."""

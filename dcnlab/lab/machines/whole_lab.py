@@ -286,11 +286,15 @@ class WholeLab:
         }
 
     def _ends_at(self, part: RemotePart, links: Iterable[int]) -> list[int]:
+        """The links that can be cut at a part: a plain host's at its switch, as on one machine."""
         return [
             number
             for number in links
             for link in (self.fabric.link(number),)
-            if {link.a.node, link.b.node} & part.part.nodes
+            if any(
+                node in part.part.nodes and not self.fabric.is_end_host(node)
+                for node in (link.a.node, link.b.node)
+            )
         ]
 
     def spread(self) -> None:
