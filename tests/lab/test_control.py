@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,15 +128,26 @@ def test_what_comes_with_a_request_is_not_waited_for(sockets: Path, apart: bool)
         assert json.loads(asking.recv(1 << 16)) == {"result": True}
 
 
-def test_a_wish_to_stop_is_sent_after_the_request(sockets: Path) -> None:
+@pytest.mark.parametrize("sent", [False, True], ids=["before it", "while it is sent"])
+def test_a_wish_to_stop_is_sent_after_the_request(
+    sockets: Path, monkeypatch: pytest.MonkeyPatch, sent: bool
+) -> None:
+    """The handler of a signal may have interrupted the thread that sends the request."""
     with (
         serving(sockets / "lab.sock", serve=lambda call: Context(call).wait(None)),
-        contextlib.closing(Connection(sockets / "lab.sock")) as connection,
-        ThreadPoolExecutor(1) as pool,
+        contextlib.closing(Connection(sockets / "lab.sock", timeout=60)) as connection,
     ):
-        stopped = pool.submit(connection.stop)
+        send_fds = socket.send_fds
+
+        def interrupted(*arguments: Any) -> int:
+            connection.stop()
+            return send_fds(*arguments)
+
+        if sent:
+            monkeypatch.setattr(socket, "send_fds", interrupted)
+        else:
+            connection.stop()
         assert connection.call("serve") is None
-        stopped.result(timeout=60)
 
 
 @pytest.mark.parametrize("line", [b"no request\n", b"half a requ"])

@@ -16,6 +16,7 @@ import os
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,8 +151,10 @@ class Connection:
 
     def __init__(self, path: Path, timeout: float | None = None) -> None:
         self._channel = Channel(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        #: The request has been sent: what other threads send meanwhile comes after it.
-        self._asked = threading.Event()
+        #: Whether the request has been sent, and what threads and signal handlers send, which comes after it.
+        #: None of them waits for that: a handler may have interrupted the thread that sends the request.
+        self._asked = False
+        self._unsent: deque[Request] = deque()
         self._channel.socket.settimeout(timeout)
         try:
             self._channel.socket.connect(str(path))
@@ -201,8 +204,10 @@ class Connection:
                 if sent < len(line):
                     connection.sendall(line[sent:])
         finally:
-            self._asked.set()
+            self._asked = True
         try:
+            with contextlib.suppress(ConnectionError):
+                self._send_rest()
             yield from self._channel.messages()
         except TimeoutError:
             raise LabError("the lab does not answer yet") from None
@@ -223,8 +228,14 @@ class Connection:
             self._send(message)
 
     def _send(self, message: Request) -> None:
-        self._asked.wait()
-        self._channel.send(message)
+        self._unsent.append(message)
+        if self._asked:
+            self._send_rest()
+
+    def _send_rest(self) -> None:
+        with contextlib.suppress(IndexError):  # another thread may send some of it meanwhile
+            while True:
+                self._channel.send(self._unsent.popleft())
 
     def leave(self) -> None:
         """Have the call that is under way in another thread end, as if the lab had."""
