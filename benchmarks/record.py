@@ -26,9 +26,9 @@ from dcnlab.lab.emulation.switches import openvswitch
 
 _HEAD = """# Performance
 
-Written by `python -m benchmarks.record docs/performance.md`. Each block is the output of its command. All ran
-on one machine; a section that was measured later has its own date. Ratios are comparable between machines,
-absolute figures are not.
+Written by `python -m benchmarks.record docs/performance.md`. Each block is the output of its command. A section
+has the date of its measurement. All ran on virtual machines of this kind, whose speed differs from day to day:
+ratios are comparable between sections and machines, absolute figures are not.
 
 """
 
