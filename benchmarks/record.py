@@ -48,9 +48,9 @@ SECTIONS = (
         ("flows",),
         "TCP in bcube:4,1 with brp: one flow and eight at once, between neighbours and over a relay, with"
         " unlimited links and at 100 Mb/s; all in user space, relays in the kernel (--fast-path), and switches"
-        " as well (--switch-fast-path). In user space a frame costs its switches and relays the same processor"
-        " time whatever its size. At 100 Mb/s TCP sends frames of some 5 KB, without a limit of some 45 KB, so"
-        " eight relayed flows keep both processors busy there.",
+        " as well (--switch-fast-path). In user space, processor time depends on the number of frames more than"
+        " on their size, and TCP sends smaller frames at 100 Mb/s: eight relayed flows keep both processors"
+        " busy.",
     ),
     Section(
         "Short flows",
