@@ -61,6 +61,8 @@ class Broadcast:
         self._clients: set[_Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._following = False
+        #: Whether the lab's events are followed, or the lab has ended: from then on no event is missed.
+        self._followed = threading.Event()
         self._wanted = threading.Event()
         self._closed = threading.Event()
         #: Called when the server ends.
@@ -97,6 +99,7 @@ class Broadcast:
         try:
             last = int((await run_in_threadpool(self._lab.ask, "events", after=_NEVER))["last"])
             self._start(last)
+            await run_in_threadpool(self._followed.wait)
             if client.state:
                 self._wanted.set()
             return min(after, last), await run_in_threadpool(self._since, after, client.kinds)
@@ -108,6 +111,7 @@ class Broadcast:
         """Start the threads, unless they run since another client came."""
         if not self._following:
             self._following = True
+            self._followed.clear()
             threading.Thread(target=self._follow, args=(last,), daemon=True, name="events").start()
             threading.Thread(target=self._read_state, daemon=True, name="state").start()
 
@@ -136,10 +140,13 @@ class Broadcast:
     # --- the threads ----------------------------------------------------------
 
     def _follow(self, last: int) -> None:
-        """Pass on the lab's events until it ends."""
+        """Pass on the lab's events after number ``last`` until it ends."""
         with contextlib.suppress(LabError):
-            for record in self._lab.events(follow=True, after=last):
-                self._send(("", record.number, record.to_json()))
+            for record in self._lab.events(follow=True, after=last - 1):  # the first one comes at once
+                self._followed.set()
+                if record.number > last:
+                    self._send(("", record.number, record.to_json()))
+        self._followed.set()
         self._following = False
         self._send(END)
 
