@@ -2,13 +2,14 @@
 
 A *family* (``bcube``, ``clot``, ...) is one frozen dataclass in one file of
 ``topos/families``; its fields are the parameters of a topology specification
-such as ``bcube:4,1``.  Building a family gives a :class:`~topos.graph.Fabric`:
+such as ``bcube:4,1``.  Building a family gives a :class:`~topos.fabric.Fabric`:
 numbered nodes, numbered ports and links, held as arrays, so that memory grows with the
 number of links up to a million nodes.  Addressing, agents, controller, evaluator and lab
 read the fabric; of the family they use the coordinates and methods that it declares.
 
     graph.py        Node, Port, Link, LinkState, Adjacency: immutable values
     fabric.py       Fabric: a network as arrays
+    ports.py        the ports of nodes, one at a time
     family.py       what a family is; how its parameters are declared and checked
     errors.py       ParameterError, SpecError: one line for the user
     spec.py         specifications such as ``bcube:4,1``: read, checked, refused in one line

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from topos.family import Family
-from topos.graph import ALL_UP, NONE, Adjacency, IntArray, Kind, Link, LinkState, Node, Port, adjacency
+from topos.graph import ALL_UP, Adjacency, IntArray, Kind, Link, LinkState, Node, Port, adjacency
+from topos.ports import KeptPorts, Ports
 
 #: Notebooks show drawings of at most so many nodes.
 _MOST_DRAWN = 1500
+#: Of networks with at most so many nodes, the ports are kept as Python values: some 1 KB per node.
+_MOST_KEPT = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,29 +151,19 @@ class Fabric:
 
     def peer(self, node: int, port: int) -> Port | None:
         """The other end of the link at ``port``; None for an unused port."""
-        if not 1 <= port <= self.port_count(node):
-            return None
-        entry = int(self.adjacency.start[node]) + port - 1
-        other = int(self.adjacency.peer[entry])
-        return None if other == NONE else Port(other, int(self.adjacency.peer_port[entry]))
+        return self._ports.peer(node, port)
 
     def link_at(self, node: int, port: int) -> int:
         """The number of the link at ``port``; NONE (-1) for an unused port."""
-        return int(self.adjacency.link[int(self.adjacency.start[node]) + port - 1])
+        return self._ports.link_at(node, port)
 
     def ports(self, node: int, links: LinkState = ALL_UP) -> Iterator[tuple[int, Port]]:
         """``(port number, other end)`` of the links at ``node`` that are up, in port order."""
-        adjacency = self.adjacency
-        first, last = int(adjacency.start[node]), int(adjacency.start[node + 1])
-        rows = zip(
-            adjacency.peer[first:last].tolist(),
-            adjacency.peer_port[first:last].tolist(),
-            adjacency.link[first:last].tolist(),
-            strict=True,
-        )
-        for number, (peer, peer_port, link) in enumerate(rows, start=1):
-            if peer != NONE and link not in links.down:
-                yield number, Port(peer, peer_port)
+        return self._ports.up(node, links.down)
+
+    @cached_property
+    def _ports(self) -> Ports:
+        return (KeptPorts if self.size <= _MOST_KEPT else Ports)(self.adjacency)
 
     def neighbours(self, node: int, links: LinkState = ALL_UP) -> Iterator[int]:
         """The neighbours over links that are up, in port order."""

@@ -16,6 +16,7 @@ from tests.topos.graphs import built, graph, links
 from topos.fabric import Fabric
 from topos.family import Family
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
+from topos.ports import KeptPorts, Ports
 from topos.registry import fabric
 from topos.wiring import components, numbered_ports
 
@@ -45,6 +46,21 @@ def test_link_states(down: set[int], more: set[int]) -> None:
         assert sorted(network.neighbours(node, state)) == sorted(alive[node])
         for other in network.neighbours(node):
             assert (network.port_to(node, other, state) is None) == (other not in alive[node])
+
+
+@pytest.mark.parametrize(
+    "spec", ["hcn:3,1", "bcube:4,1", "xdcube:3,2,ports=3,cubes=hyper+mobius1", "dcell:3,1"]
+)
+def test_ports_that_are_kept_are_those_of_the_arrays(spec: str) -> None:
+    network = built(spec)
+    kept, read = KeptPorts(network.adjacency), Ports(network.adjacency)
+    for node in range(network.size):
+        for port in range(-1, network.port_count(node) + 3):
+            assert kept.peer(node, port) == read.peer(node, port)
+            assert kept.link_at(node, port) == read.link_at(node, port)
+            assert (kept.link_at(node, port) == NONE) == (kept.peer(node, port) is None)
+        for down in (frozenset[int](), frozenset(range(0, len(network.link_ends), 3))):
+            assert list(kept.up(node, down)) == list(read.up(node, down))
 
 
 def test_unused_ports() -> None:
