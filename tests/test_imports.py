@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,13 @@ def test_a_command_line_for_typer_imports_one_command() -> None:
 def test_the_evaluator_does_without_distributions_of_scipy() -> None:
     """They would take more than a quarter of the time in which it starts."""
     assert "scipy.stats" not in imported_by("evaluate", "bcube:2,1", "--scheme", "brp", "--json")
+
+
+def test_a_scenario_is_read_before_what_runs_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("topology: bcube:2,1\n")
+    found = imported_by("run", str(tmp_path / "wrong.yaml"))
+    assert {"scipy", "numba", "matplotlib"}.isdisjoint(packages(found))
+    assert "dcnlab.lab.client" not in found
 
 
 def packages(modules: list[str]) -> set[str]:

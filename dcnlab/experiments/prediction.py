@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from dcnlab.evaluator.traffic.completion import predict
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
@@ -48,6 +47,8 @@ def _bins(one: FlowsMeasured) -> tuple[SizeBin, ...]:
 
 
 def _predicted(info: LabInfo, wanted: Traffic, measured: TrafficResult) -> list[SizeBin]:
+    from dcnlab.evaluator.traffic.completion import predict  # the evaluator: only for flows
+
     plugins.load(info.custom)
     _, scheme = resolve(info.topology, info.scheme)
     rate = measured.rate_mbps * 1e6

@@ -26,8 +26,6 @@ from dcnlab.evaluator.compare import (
     compare,
     load,
     requests,
-    write_csv,
-    write_parquet,
 )
 from dcnlab.evaluator.comparisons import Comparison
 from dcnlab.evaluator.cost import bill, design, read_prices
@@ -35,6 +33,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
 from dcnlab.evaluator.reporting.plots import alt_text, save, svg
+from dcnlab.evaluator.reporting.tables import write_csv, write_parquet
 from tests.ovs import poll
 from topos.registry import parse
 from topos.spec import SpecError

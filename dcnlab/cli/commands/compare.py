@@ -68,11 +68,12 @@ def compare(
     """
     from dcnlab.evaluator import compare as grid
     from dcnlab.evaluator.metrics import expand_columns, required_metrics
+    from dcnlab.evaluator.reporting import tables
 
     columns = words(metrics)
     try:
         if parquet is not None:
-            grid.check_parquet()
+            tables.check_parquet()
         wanted = grid.requests(
             split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
             pairs=pairs, pattern=traffic, metrics=required_metrics(columns), loads=_numbers(loads),
@@ -96,14 +97,15 @@ def compare(
 
 def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
     """Write all figures to the requested files."""
-    from dcnlab.evaluator import compare as grid
-    from dcnlab.evaluator.reporting.comparison import comparison
+    from dcnlab.evaluator.reporting import tables
 
     if csv is not None:
-        grid.write_csv(rows, csv)
+        tables.write_csv(rows, csv)
     if parquet is not None:
-        grid.write_parquet(rows, parquet)
+        tables.write_parquet(rows, parquet)
     if html is not None:
+        from dcnlab.evaluator.reporting.comparison import comparison  # matplotlib: only for figures
+
         html.write_text(comparison(rows))
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -18,6 +18,10 @@ from dcnlab.cli.outcome import show
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import LabError, UsageError
 from topos.spec import SpecError
+
+if TYPE_CHECKING:
+    from dcnlab.lab.scenario.model import Scenario
+    from dcnlab.lab.scenario.runner import ScenarioResult
 
 
 @command(
@@ -77,11 +81,8 @@ def run(
 
     With --matrix or --repeat, or those keys in the file, it runs many times: a sweep.
     """
-    from dcnlab.evaluator import compare
-    from dcnlab.experiments import single, summary
-    from dcnlab.experiments.prediction import with_predictions
-    from dcnlab.experiments.recorded import recorded
-    from dcnlab.lab.scenario import bundled, reading, runner
+    from dcnlab.evaluator.reporting import tables
+    from dcnlab.lab.scenario import bundled, reading
     from dcnlab.lab.scenario import junit as reports
 
     if matrix or repeat or reading.is_sweep(bundled.find(file)):
@@ -91,24 +92,35 @@ def run(
     if results is not None:
         raise UsageError("--results is for a sweep: add --matrix or --repeat")
     if parquet is not None:
-        compare.check_parquet()
+        tables.check_parquet()
     begun, clock = time.monotonic(), time.time()
     try:
         scenario = reading.read(bundled.find(file))
-        with stages(quiet=False) as stage:
-            note = functools.partial(print, file=sys.stderr)
-            outcome = runner.run(scenario, stage, note, keep, with_predictions, recorded)
+        outcome = _run(scenario, keep)
     except LabError as error:
         text = str(error)
         _report(junit, lambda: reports.launch_error(file.stem, text, time.monotonic() - begun))
         raise
     _report(junit, lambda: reports.suite(file.stem, outcome, time.monotonic() - begun))
     if report or csv or parquet:
+        from dcnlab.experiments import single, summary  # matplotlib: only for files
+
         row = single.row(outcome, clock)
         _write_table([summary.flat(row)], csv, parquet)
         _report(report, lambda: single.report(outcome.scenario.title or file.stem, row))
     print_json(outcome.to_json()) if json else show(outcome)
     raise typer.Exit(0 if outcome.held else 1)
+
+
+def _run(scenario: Scenario, keep: Path | None) -> ScenarioResult:
+    """Run a scenario that has been read and checked: only then what it needs is imported."""
+    from dcnlab.experiments.prediction import with_predictions
+    from dcnlab.experiments.recorded import recorded
+    from dcnlab.lab.scenario import runner
+
+    with stages(quiet=False) as stage:
+        note = functools.partial(print, file=sys.stderr)
+        return runner.run(scenario, stage, note, keep, with_predictions, recorded)
 
 
 def _sweep(
@@ -124,13 +136,13 @@ def _sweep(
 ) -> NoReturn:
     """Run all combinations, write what is asked for, and exit."""
     from dcnlab.cli.sweeping import read_matrix, show_sweep
-    from dcnlab.evaluator import compare
+    from dcnlab.evaluator.reporting import tables
     from dcnlab.experiments import sweep
     from dcnlab.experiments.report import report as page
 
     try:
         if parquet is not None:
-            compare.check_parquet()
+            tables.check_parquet()
         wanted = sweep.plan(file, read_matrix(matrix), repeat)
     except SpecError as error:
         raise UsageError(str(error)) from error
@@ -144,12 +156,12 @@ def _sweep(
 
 def _write_table(rows: list[dict[str, Any]], csv: Path | None, parquet: Path | None) -> None:
     """Write a row per run, if that is wanted."""
-    from dcnlab.evaluator import compare
+    from dcnlab.evaluator.reporting import tables
 
     if csv is not None:
-        compare.write_csv(rows, csv)
+        tables.write_csv(rows, csv)
     if parquet is not None:
-        compare.write_parquet(rows, parquet)
+        tables.write_parquet(rows, parquet)
 
 
 def _report(path: Path | None, document: Callable[[], str]) -> None:

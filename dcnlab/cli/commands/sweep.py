@@ -59,7 +59,7 @@ def sweep(
     """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run."""
     from dcnlab.evaluator import compare
     from dcnlab.evaluator import sweep as sweeps
-    from dcnlab.evaluator.reporting import plots
+    from dcnlab.evaluator.reporting import tables
 
     kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
@@ -73,9 +73,11 @@ def sweep(
             on_compile=progress.compiling, executor=executor,
         )  # fmt: skip
     if csv is not None:
-        compare.write_csv(rows, csv)
+        tables.write_csv(rows, csv)
     good = [row for row in rows if "error" not in row]
     if figure is not None and good:
+        from dcnlab.evaluator.reporting import plots  # matplotlib: only for figures
+
         try:
             plots.save(sweeps.figure(good, kinds, per.value), figure)
         except SpecError as error:

@@ -5,6 +5,7 @@ axes.py        curves, scales and names on one pair of axes
 compared.py    published and measured values in one figure: over a parameter, or as named rows
 panels.py      several charts as one figure
 plots.py       a chart or panels as a figure, styled as in a paper
+tables.py      rows as CSV and Parquet
 report.py      one self-contained HTML page of text, tables and figures
 comparison.py  the figures and the page of a comparison
 notebook.py    results as the output of a notebook's cell
