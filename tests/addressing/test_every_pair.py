@@ -86,7 +86,7 @@ def test_threads_that_share_a_scheme_get_the_same_tables(spec: str, text: str, s
     fabric = built(spec)
     down = failures(fabric, 2, 0.1)
     nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
-    asked = random.Random(1).sample(nodes, min(2 * TABLES, len(nodes)))
+    asked = random.Random(1).sample(nodes, min(TABLES, len(nodes)))
 
     def tables(threads: int) -> list[Table]:
         scheme = schemes.bind(text, fabric).with_failures(down)

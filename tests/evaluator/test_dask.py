@@ -111,9 +111,10 @@ def tasks(client: Client) -> int:
     return int(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
-def test_a_grid_resumes_where_it_stopped(tmp_path: Path) -> None:
-    first = compare(tmp_path)
+def test_a_grid_resumes_where_it_stopped(cluster: LocalCluster, tmp_path: Path) -> None:
+    dask = ("--dask", cluster.scheduler_address)
+    first = compare(tmp_path, *dask)
     lines = (tmp_path / "results.jsonl").read_text().splitlines()
     (tmp_path / "results.jsonl").write_text("\n".join(lines[:3]) + "\n")
-    assert compare(tmp_path) == first
+    assert compare(tmp_path, *dask) == first
     assert (tmp_path / "results.jsonl").read_text().splitlines()[:3] == lines[:3]

@@ -69,7 +69,8 @@ def test_offline_commands_use_them(folder: Path) -> None:
 
 
 def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: Path) -> None:
-    words = ("compare", "--topologies", "ring:6,ring:8", "--schemes", "roundabout", "--json", *CUSTOM)
+    grid = ("--topologies", "ring:6,ring:8", "--schemes", "roundabout", "--workers", "1")
+    words = ("compare", *grid, "--json", *CUSTOM)
     lines = []
     for _ in range(2):
         done = dcnlab(folder, *words)

@@ -87,10 +87,10 @@ def bind(spec: str, fabric: Fabric) -> Scheme:
 def visits(scheme: Scheme, links: LinkState) -> set[tuple[int, Header]]:
     """Every (switch, header) that occurs on some walk between endpoints, for all random choices.
 
-    With source routes, and after failures: from three sources to every second destination."""
+    With source routes, and after failures: from three sources to every third destination."""
     sources = endpoints = scheme.endpoints()
     if scheme.tag_bits or links:
-        sources, endpoints = endpoints[:: -(-len(endpoints) // 3)], endpoints[::2]
+        sources, endpoints = endpoints[:: -(-len(endpoints) // 3)], endpoints[::3]
     seen = {
         (source, header)
         for source in sources

@@ -52,8 +52,17 @@ def same(a: Fabric, b: Fabric) -> None:
     assert [a.index(a.family.label(v)) for v in range(a.size)] == list(range(a.size))
 
 
-@pytest.mark.parametrize("form", ["json", "graphml", "gml", "dot"])
-@pytest.mark.parametrize("spec", [*EXAMPLES, *MORE])
+#: pydot takes half a second for some of them, so it reads only those that differ for a writer.
+IN_DOT = {*MORE, "clot:4x4", "fattree:4", "smallworld:4x4,clusters=2x2"}
+WRITTEN = [
+    (spec, form)
+    for spec in (*EXAMPLES, *MORE)
+    for form in ("json", "graphml", "gml", "dot")
+    if form != "dot" or spec in IN_DOT
+]
+
+
+@pytest.mark.parametrize(("spec", "form"), WRITTEN)
 def test_what_is_written_is_read_back(spec: str, form: str, tmp_path: Path) -> None:
     network = fabric(spec)
     again = fabric(written(network, form, tmp_path))
