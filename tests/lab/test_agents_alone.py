@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -71,6 +72,44 @@ def test_flows_move_to_the_next_path_while_the_controller_stands_still() -> None
         # twelve choose the same path happens once in 2000 runs.
         fabric_links = [lab_link(lab, "h0", "s0"), lab_link(lab, "h0", "s4")]
         assert all(carriage[number] > 0.01 * sum(carriage) for number in fabric_links)
+
+
+SLOW = """\
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+from addressing.schemes.brp import Brp
+
+
+@dataclass(frozen=True)
+class Slow(Brp):
+    name: ClassVar[str] = "slow"
+    summary: ClassVar[str] = "brp whose tables take the controller long"
+
+    def prepare_tables(self, nodes):
+        time.sleep(0.1)
+"""
+CUT_AND_RESTORE = """\
+from dcnlab import Lab
+from dcnlab.lab import custom
+
+custom.load(["slow.py"])
+with Lab("bcube:2,1", "slow", link_state="agents") as lab:
+    for _ in range(3):
+        lab.fail("h0", "s0")
+        lab.restore("h0", "s0")
+        print(lab.pingall().lost)
+"""
+
+
+def test_a_restored_link_can_be_used_at_once_although_the_controller_is_slow(tmp_path: Path) -> None:
+    """The agents see their own interfaces come up, and send over switches that wait for the controller."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_AND_RESTORE], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["[]"] * 3, done.stderr
 
 
 def connections(lab: Lab, server: str) -> int:

@@ -251,12 +251,16 @@ class RunningLab:
 
     def _report_unseen(self, links: Sequence[Link]) -> None:
         """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
-        silent, controller = set(self.link_state.silent), self.running.controller
-        blind = controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
+        silent, blind = set(self.link_state.silent), self._controller_is_silent()
         both = (end for link in links for end in (link.a, link.b))
         ends = [end for end in both if self.running.here(end.node)]
         unseen = [end for end in ends if end.node in silent or (blind and not self.fabric.is_server(end.node))]
         recovery.report_carriers(self.running, self.link_state, unseen)
+
+    def _controller_is_silent(self) -> bool:
+        """Whether the lab has a controller that has ended or is stopped."""
+        controller = self.running.controller
+        return controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
 
     def _named(self, links: Sequence[int]) -> str:
         names = [
@@ -289,22 +293,25 @@ class RunningLab:
     def _distribute(self, state: LinkState) -> None:
         """Send link state to the agents and the controller and wait until both have converged.
 
-        Where agents exchange it themselves: only what nobody else can tell (:mod:`telling`).
+        Where agents exchange it themselves: only what nobody else can tell (:mod:`telling`).  A controller that
+        works is waited for in any case: what a switch reported to it becomes tables somewhat later.
         """
         if self.running.flooding is not None:
             self.running.flooding.follow(state.down)
         to_agents, to_controller = self._to_tell(state)
         if self.config.link_state == "agents" and self._told == self._tell(to_agents, to_controller):
+            if not self._controller_is_silent():
+                self._converge_tables(to_controller)
             return
         self.supervision.settle()
         agents, problem = self.running.agents, ""
         if agents is not None:
             agents.links(to_agents.down)
-        if self.running.controller is not None and self.running.choice.tables:
-            try:
-                self._distribute_to_controller(to_controller)
-            except (ControllerError, LabError) as error:  # the agents follow nevertheless
-                problem = str(error)
+        try:
+            if self._converge_tables(to_controller):
+                self.journal.add(LearnedFailures("the controller", sorted(to_controller.down)))
+        except (ControllerError, LabError) as error:  # the agents follow nevertheless
+            problem = str(error)
         self.running.introduce_hosts(self.running.scheme.with_failures(state))
         if agents is not None:
             agents.wait_links(to_agents.down)
@@ -326,10 +333,12 @@ class RunningLab:
         """What agents and controller know when they have been told this; others know nothing of it."""
         return self.running.agents, to_agents, self.running.controller, to_controller
 
-    def _distribute_to_controller(self, state: LinkState) -> None:
-        """Wait until the tables follow, also where the controller is started again meanwhile."""
+    def _converge_tables(self, state: LinkState) -> bool:
+        """Tell the controller of failures and wait until the tables follow, also where it is started again
+        meanwhile; False without a controller."""
         controller = self.running.controller
-        assert controller is not None
+        if controller is None or not self.running.choice.tables:
+            return False
         if parts.state_of(controller.process.pid) == "T":
             raise LabError("the controller does not answer: it is stopped")
         try:
@@ -340,7 +349,7 @@ class RunningLab:
             if started is None or started is controller:
                 raise
             started.converge(state.down, _TIMEOUT)
-        self.journal.add(LearnedFailures("the controller", sorted(state.down)))
+        return True
 
 
 def _switch_path(running: Running) -> tuple[SwitchFastPath | None, str]:
