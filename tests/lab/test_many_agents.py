@@ -57,4 +57,4 @@ def test_a_second_level_supervisor_that_is_stopped_is_replaced_with_its_agents()
         poll(lambda: not lab.info()["ended"] and not lab.info()["down"], 60)
         assert not any(map(psutil.Process.is_running, [stopped, *orphans]))
         assert len(processes.agents(lab).agents) == MANY
-        assert lab.pingall(pairs=[["h0", "h127"], ["h127", "h1"]]).lost == []
+        assert lab.invariants(within=180, most=20).violations == 0

@@ -213,9 +213,7 @@ class RunningLab:
         except LabError as error:
             done = "up again" if up else "down"
             raise LabError(f"{self._named(links)}: {done} now, but {error}") from error
-        self._await_switches()
         converged = time.monotonic()
-        openvswitch.purge_datapath_caches(self.running.shards)
         seen_changes = ((record.clock, record.event) for record in self.journal.since(number, ("link",)))
         detected = [
             clock
@@ -235,19 +233,10 @@ class RunningLab:
         """Other machines report these links as down, and those to some machines are ``unreachable``; returns
         when the lab has converged."""
         with self._link_lock:
-            before = self.link_state.state()
             changed = self._unreachable.follow(unreachable)
             self.link_state.report_elsewhere(links)
             self._unreachable.settle(changed)
         self.link_state.await_state()
-        if self.link_state.state() != before:
-            self._await_switches()
-            openvswitch.purge_datapath_caches(self.running.shards)
-
-    def _await_switches(self) -> None:
-        """Wait until the kernel forwards by the switches' tables where it does so for them."""
-        if self.switch_path is not None:
-            self.switch_path.await_tables()
 
     def _report_unseen(self, links: Sequence[Link]) -> None:
         """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
@@ -291,6 +280,13 @@ class RunningLab:
         self.change_links(self.links_named("link", [a, b]), up)
 
     def _distribute(self, state: LinkState) -> None:
+        """Send link state to agents and controller, and wait until servers and switches forward by it."""
+        self._converge(state)
+        if self.switch_path is not None:
+            self.switch_path.await_tables()  # the kernel forwards for the switches
+        openvswitch.purge_datapath_caches(parts.working_shards(self.running))
+
+    def _converge(self, state: LinkState) -> None:
         """Send link state to the agents and the controller and wait until both have converged.
 
         Where agents exchange it themselves: only what nobody else can tell (:mod:`telling`).  A controller that

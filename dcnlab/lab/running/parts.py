@@ -27,6 +27,8 @@ from topos.graph import LinkState, Port
 
 #: Seconds after which one who waits for another process looks whether it still runs.
 _SLICE = 0.2
+#: Seconds between two looks at whether a process is stopped.
+_PAUSE = 0.001
 #: The states of processes that have ended or are stopped.
 _ABSENT = ("", "Z", "T")
 
@@ -317,11 +319,24 @@ def end(part: Part) -> None:
             os.close(handle)
 
 
+def await_stop(part: Part) -> None:
+    """Wait until a part that was sent SIGSTOP is stopped, which it is once it would run again, or has ended."""
+    pid = part.pid()
+    while pid is not None and state_of(pid) not in _ABSENT:
+        time.sleep(_PAUSE)
+
+
 def wait_for_end(handle: int) -> None:
     """Wait until the process of a descriptor has ended."""
     watched = select.poll()
     watched.register(handle, select.POLLIN)
     watched.poll()
+
+
+def working_shards(running: Running) -> list[Shard]:
+    """The shards whose ovs-vswitchd runs: it has not ended, and is not stopped."""
+    daemons = (Daemon(running, shard, "ovs-vswitchd") for shard in running.shards)
+    return [one.shard for one in daemons if one.alive and not one.stopped]
 
 
 def state_of(pid: int) -> str:

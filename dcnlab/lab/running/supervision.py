@@ -114,10 +114,13 @@ class Supervision:
         self.wake()
 
     def pause(self, wanted: Iterable[Part]) -> None:
-        """Stop parts until they are restarted."""
-        for part in wanted:
+        """Stop parts until they are restarted; returns when they do nothing any more."""
+        stopping = tuple(wanted)
+        for part in stopping:
             part.held = True
             part.kill(signal.SIGSTOP)
+        for part in stopping:
+            parts.await_stop(part)
         self.wake()
 
     def restart(self, wanted: Sequence[Part]) -> None:
