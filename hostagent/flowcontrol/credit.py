@@ -139,14 +139,19 @@ class ReceiveBuffer(Generic[T]):
         """The sender has sent so many frames and queries the receiver.
 
         Missing frames may be late: switches and processors reorder frames.  They are lost if the same query
-        comes again and nothing has arrived in between.
+        comes again and nothing has arrived in between.  If more frames have arrived than were sent, one of them
+        was numbered before a restart.  The sender is right then: this buffer counts as it does.
         """
-        if (sent - self.arrived) % _MODULO >= _BEHIND:
-            return
         if self.last_query == sent:
-            while self.arrived != sent:
+            while 0 < (sent - self.arrived) % _MODULO < _BEHIND:
                 self._skip()
+            self._count_from(sent)
         self.last_query = sent
+
+    def _count_from(self, sent: int) -> None:
+        """All frames before this number have arrived; those that wait are not free."""
+        self.arrived, self.freed = sent, (sent - len(self.queue)) % _MODULO
+        self.out_of_order.clear()
 
     def _skip(self) -> None:
         """Go on to the next number: this one arrived out of order, or is lost, and its place is free."""

@@ -120,6 +120,37 @@ def test_impossible_numbers_are_rejected() -> None:
     assert buffer.lost == 0
 
 
+@given(st.integers(1, 60), st.integers(0, 300), st.lists(st.integers(0, 255), max_size=9))
+def test_frames_numbered_before_a_restart_do_no_lasting_harm(
+    limit: int, before: int, strays: list[int]
+) -> None:
+    """An interface has held them.  The first frames after them may be lost, but no credit, and none later."""
+    send_window, buffer = SendWindow(limit), ReceiveBuffer[int](limit)
+    for _ in range(before):
+        exchange(send_window, buffer)
+    for stray in strays:
+        if buffer.accept(stray):
+            buffer.put(stray)
+    if buffer.accept(send_window.take(0.0)):
+        buffer.put(0)
+    buffer.query(send_window.sent)
+    buffer.query(send_window.sent)
+    while buffer.queue:
+        buffer.queue.popleft()
+        buffer.free()
+    assert send_window.handle_credits(buffer.freed, 0.0)
+    for _ in range(300):
+        exchange(send_window, buffer)
+
+
+def exchange(send_window: SendWindow, buffer: ReceiveBuffer[int]) -> None:
+    """One frame is sent, arrives and leaves the buffer; the sender learns that."""
+    assert buffer.accept(send_window.take(0.0))
+    buffer.free()
+    assert send_window.handle_credits(buffer.freed, 0.0)
+    assert send_window.outstanding == 0
+
+
 def test_behind_a_switch_the_buffer_is_shared() -> None:
     fabric = topologies.fabric("clot:4x4x4")
     assert window(fabric, 0, 1, 10) == 10

@@ -225,3 +225,35 @@ def test_a_server_that_starts_again_agrees_with_its_neighbours_on_credits(
     network.send(pairs, 3)
     assert network.run()
     assert network.received == received + 3 * len(pairs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_frames_that_interfaces_have_held_during_a_restart_stop_nothing(seed: int) -> None:
+    """They are numbered as before.  Every packet still moves on, and every credit comes back."""
+    network, draw, held = SaturationSimulation(bound("torus:3x3", "pow"), 3, seed=seed), random.Random(seed), []
+    fabric, node = network.scheme.fabric, 4
+    near = {node, *fabric.neighbours(node)}
+    network.tap = lambda end, data: held.append((network.peers[end], data)) if end.node in near else None
+    pairs = list(itertools.permutations(range(9), 2))
+    network.send(pairs, 6)
+    for _ in range(400):
+        network.step()
+    network.tap = None
+    network.machines[node] = Host(Relay(network.hosts[node].relay.agent, 3, credits=True, generation=1))
+    network._armed.pop(node, None)
+    network.flush(node)
+    for end, data in draw.sample(
+        [one for one in held if node in (one[0].node, network.peers[one[0]].node)], 12
+    ):
+        network.inject(end, data)
+        for _ in range(draw.randrange(200)):
+            if network.busy:
+                network.step()
+    for _ in range(20):
+        network.send(pairs, 1)
+        assert network.run()
+        assert not any(any(host.relay.credit_state.outstanding().values()) for host in network.hosts.values())
+    received = network.received
+    network.send(pairs, 3)
+    assert network.run()
+    assert network.received == received + 3 * len(pairs)
