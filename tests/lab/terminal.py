@@ -42,8 +42,13 @@ class Terminal:
     def interrupt(self, pattern: str) -> None:
         """Press Ctrl-C until that is shown: Python's readline hears of it at the next key only when it comes
         after the prompt was printed and before a key is waited for, which no person is quick enough for."""
+        self.repeat("\x03", pattern)
+
+    def repeat(self, keys: str, pattern: str) -> None:
+        """Press keys until that is shown: bash's readline loses the first key after an interrupt when it comes
+        before it waits for one."""
         for _ in range(int(PATIENCE / _AGAIN)):
-            self.type("\x03")
+            self.type(keys)
             if self._shows(pattern, _AGAIN):
                 return
         raise AssertionError(self.shown)
@@ -58,15 +63,16 @@ class Terminal:
 
     def code(self) -> int:
         """The exit code, when it has ended; what it still shows is in ``shown``."""
-        while True:
+        end = time.monotonic() + PATIENCE
+        while select.select([self._master], [], [], max(0.0, end - time.monotonic()))[0]:
             try:
                 data = os.read(self._master, 65536)
             except OSError:  # nobody has the terminal open any more
-                break
+                data = b""
             if not data:
-                break
+                return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
             self.shown += data.decode(errors="replace")
-        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        raise AssertionError(f"it has not ended: {self.shown}")
 
     def close(self) -> None:
         """Hang up."""

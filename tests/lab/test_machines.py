@@ -229,6 +229,7 @@ def test_a_program_on_another_machine_has_a_terminal(lab: Lab) -> None:
         terminal.wait_for(r"[^^]33 77\s")
         terminal.type("sleep 1000\n")
         terminal.interrupt(r"\^C[\s\S]*# ")
+        terminal.repeat("echo $((6 * 7))\n", r"42\s")
         terminal.type("exit 3\n")
         assert terminal.code() == 3
     finally:
