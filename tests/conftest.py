@@ -8,14 +8,29 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 from tests import kernels
 from tests.ovs import PrivateOvs, missing_programs, private_ovs
 
 kernels.keep()
+_make_command, _made = typer.main.get_command, dict[tuple[Any, ...], Any]()
+
+
+def _get_command(app: typer.Typer) -> Any:
+    """What typer makes of an application; else it makes all commands again, in 60 ms, for each command line
+    that runs in this process."""
+    key = (app, *(info.callback for info in app.registered_commands))
+    if key not in _made:
+        _made[key] = _make_command(app)
+    return _made[key]
+
+
+typer.main.get_command = _get_command
 
 #: `-m` that names markers which a test has or has not; the first marker of all tests of a file.
 MARKERS = re.compile(r"(not )?\w+( and (not )?\w+)*")

@@ -22,6 +22,8 @@ from topos import registry as families
 from topos.graph import ALL_UP, LinkState
 
 every_pair = pytest.mark.parametrize(("spec", "text"), pairs())
+#: Each scheme and setting with one of its families.
+every_scheme = pytest.mark.parametrize(("text", "spec"), {text: spec for spec, text in pairs()}.items())
 every_family = pytest.mark.parametrize("name", families.known())
 
 
@@ -80,7 +82,7 @@ def test_unknown_failures_cause_no_loops(spec: str, text: str) -> None:
     assert scheme.hairpin or walks.hairpin() == []
 
 
-@every_pair
+@every_scheme
 def test_threads_that_share_a_scheme_get_the_same_tables(spec: str, text: str, switching: None) -> None:
     """Threads of the controller and the session share schemes, so values in a scheme's caches must be final."""
     fabric = built(spec)

@@ -65,19 +65,27 @@ def of_elements(generators: Sequence[T], identity: T, multiply: Callable[[T, T],
 
 
 @functools.cache
+def steps(spec: str, order: tuple[int, ...] | None = None) -> list[list[int]]:
+    """Per vertex the vertices that its letters lead to, in their order."""
+    graph = family(spec)
+    ports = order or tuple(range(1, len(graph.letters) + 1))
+    found: list[list[int]] = graph.images(np.arange(graph.vertices))[:, np.array(ports) - 1].tolist()
+    return found
+
+
+@functools.cache
 def normal_forms(spec: str, order: tuple[int, ...] | None = None) -> dict[int, Word]:
     """Per vertex its normal form by networkx's distances: from the identity always the least letter that
     leads nearer.  Letters are numbered in their order."""
-    graph = family(spec)
-    ports = order or tuple(range(1, len(graph.letters) + 1))
-    network = nx.Graph((v, graph.step(v, p)) for v in range(graph.vertices) for p in ports)
-    return {v: _least(graph, ports, v, nx.single_source_shortest_path_length(network, v)) for v in network}
+    rows = steps(spec, order)
+    network = nx.Graph((v, end) for v, ends in enumerate(rows) for end in ends)
+    return {v: _least(rows, v, nx.single_source_shortest_path_length(network, v)) for v in network}
 
 
-def _least(graph: CayleyGraph, ports: tuple[int, ...], target: int, distance: dict[int, int]) -> Word:
+def _least(rows: Sequence[Sequence[int]], target: int, distance: dict[int, int]) -> Word:
     at, word = 0, []
     while at != target:
-        ends = [graph.step(at, port) for port in ports]
+        ends = rows[at]
         letter = next(i for i, end in enumerate(ends) if distance[end] == distance[at] - 1)
         word.append(letter)
         at = ends[letter]
@@ -87,17 +95,16 @@ def _least(graph: CayleyGraph, ports: tuple[int, ...], target: int, distance: di
 @functools.cache
 def definition15(spec: str, order: tuple[int, ...] | None = None) -> frozenset[int]:
     """The word differences, as vertices: u(t)^-1 v(t) for all t and all neighbours u and v."""
-    graph, words = family(spec), normal_forms(spec, order)
-    ports = order or tuple(range(1, len(graph.letters) + 1))
+    graph, words, rows = family(spec), normal_forms(spec, order), steps(spec, order)
 
     @functools.cache
     def spell(word: Word) -> int:
-        return graph.step(spell(word[:-1]), ports[word[-1]]) if word else 0
+        return rows[spell(word[:-1])][word[-1]] if word else 0
 
     pairs = set()
     for u in range(graph.vertices):
-        for port in ports:
-            one, other = words[u], words[graph.step(u, port)]
+        for end in rows[u]:
+            one, other = words[u], words[end]
             for t in range(max(len(one), len(other)) + 1):
                 pairs.add((spell(one[:t]), spell(other[:t])))
     return frozenset(graph.product(graph.inverse(a), b) for a, b in pairs)

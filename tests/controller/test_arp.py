@@ -16,10 +16,11 @@ REQUEST = Ether(src=mac.text(1)) / ARP(op=1, hwsrc=mac.text(1), psrc="10.0.0.1",
 @given(macs, addresses, addresses)
 def test_requests_of_scapy_are_parsed(sender: int, sender_ip: int, target_ip: int) -> None:
     asked = ARP(op=1, hwsrc=mac.text(sender), psrc=ipv4.text(sender_ip), pdst=ipv4.text(target_ip))
-    frame = bytes(Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff") / asked) + bytes(18)
+    ethernet = Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff")
+    frame = bytes(ethernet / asked) + bytes(18)
     assert arp.parse_request(frame) == arp.Request(sender, sender_ip, target_ip)
     asked.op = 2
-    assert arp.parse_request(bytes(Ether() / asked)) is None
+    assert arp.parse_request(bytes(ethernet / asked)) is None
 
 
 @given(macs, addresses, macs, addresses)

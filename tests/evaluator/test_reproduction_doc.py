@@ -30,7 +30,9 @@ SLOW = {
     "hrsw-set-mode",
 }
 #: Of these only the first so many claims are measured again; means over seeds and larger networks follow them.
-FIRST = {"borel-fig3": 6, "dcube-fig5": 14}
+FIRST = {
+    "borel-fig3": 6, "dcube-abt": 4, "dcube-fig5": 14, "dcube-paths": 12, "dcube-speedup": 6, "wmgr-fig10": 1,
+}  # fmt: skip
 RECORDED = record.load(record.RECORD)
 
 

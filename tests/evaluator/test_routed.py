@@ -72,7 +72,7 @@ def same(a: PathLengths, b: PathLengths) -> bool:
 #: (failures, failure knowledge, unit of path length)
 ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], bool]] = {
     "": (("yes",), True),
-    "links=8%": (("yes", "local", "no"), False),
+    "links=8%": (("yes", "no"), False),
     "nodes=8%": (("local",), False),
 }
 

@@ -106,10 +106,10 @@ def test_addresses_are_kept_during_the_next_configuration() -> None:
     assert right(simulation)  # servers that the second configuration does not reach keep their addresses
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_every_swap_on_4x4_is_detected_and_identified(part: int) -> None:
-    trials = list(swaps(torus("4x4"), part, 4))
-    assert len(trials) == 992 / 4
+@pytest.mark.parametrize("part", range(2))
+def test_every_swap_on_3x4_is_detected_and_identified(part: int) -> None:
+    trials = list(swaps(torus("3x4"), part, 2))
+    assert len(trials) == 552 / 2
     assert all(trial.found and trial.named for trial in trials)
 
 

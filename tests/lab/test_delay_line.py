@@ -16,6 +16,9 @@ from dcnlab.lab.emulation.links.corruption import corrupt
 from dcnlab.lab.emulation.links.delay_line import End, Schedule, Settings
 from dcnlab.lab.options.link_shape import Shape
 
+#: With addresses: scapy would ask the machine's network for them.
+ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
 
 def end(**settings: float) -> End:
     return End(0, lambda packet: None, Settings(**settings))
@@ -82,7 +85,7 @@ def wrong_bits(found: bytes, wanted: bytes) -> int:
 
 
 def test_a_packet_gets_one_wrong_bit_after_its_checksum() -> None:
-    whole = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"some data")
+    whole = bytes(ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"some data")
     start, offset, pseudo = 34, 6, 2 * 0x0A00 + 0x0003 + 17 + 17  # addresses, protocol, length
     partial = whole[:40] + pseudo.to_bytes(2, "big") + whole[42:]
     chance = random.Random(1).random
@@ -104,7 +107,7 @@ def test_a_super_packet_is_segmented_and_one_segment_is_wrong(kind: int, network
     data = bytes(range(250)) * 10
     tcp = TCP(seq=0xFFFFFF00, flags="FPAC", options=[("Timestamp", (1, 2)), ("NOP", None), ("NOP", None)])
     packet = struct.pack("=BBHHHH", 1, kind | 0x80, start + 32, 1000, start, 16) + bytes(
-        Ether() / network / tcp / data
+        ETHERNET / network / tcp / data
     )
     found = [one[10:] for one in corrupt(packet, random.Random(2).random)]
     wanted = []
@@ -112,7 +115,7 @@ def test_a_super_packet_is_segmented_and_one_segment_is_wrong(kind: int, network
         tcp.seq, tcp.flags = (0xFFFFFF00 + at) % 2**32, ("AC", "A", "FPA")[number]
         if kind == 1:
             network.id = (0xFFFF + number) % 2**16
-        wanted.append(bytes(Ether() / network / tcp / Raw(data[at : at + 1000])))
+        wanted.append(bytes(ETHERNET / network / tcp / Raw(data[at : at + 1000])))
     assert sorted(map(wrong_bits, found, wanted)) == [0, 0, 1]
 
 

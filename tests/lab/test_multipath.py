@@ -59,6 +59,7 @@ def joining(fabric: registry.Fabric, x: int, y: int) -> tuple[int, ...]:
     return fabric.links_between(x, switch) + fabric.links_between(switch, y)
 
 
+@pytest.mark.lab
 def test_a_fat_tree_spreads_flows_over_its_uplinks() -> None:
     """SELECT groups hash flows: both uplinks of the source's edge switch carry some of eight."""
     fabric = registry.fabric("fattree:4")

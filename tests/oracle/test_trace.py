@@ -46,6 +46,10 @@ PAIRS = [
     for name in schemes.compatible_schemes(topologies.parse(spec))
 ]
 
+#: One family for each scheme: there a link fails as well.  Why only there: tests/addressing/test_every_pair.py
+#: compares compiled tables with the rule for every pair, with failures.
+FAILING = {name: spec for spec, name in PAIRS}
+
 
 @pytest.fixture(scope="module")
 def fabric(request: pytest.FixtureRequest, ovs: PrivateOvs) -> Iterator[Fabric]:
@@ -196,7 +200,10 @@ def test_tables_forward_by_the_rule(
     scheme = bind(name, fabric)
     broken = LinkState(frozenset({len(fabric.link_ends) // 2}))
     tables = dict.fromkeys(range(fabric.servers, fabric.size), FlowTable())
-    for links, known in ((ALL_UP, scheme), (broken, scheme.with_failures(broken))):
+    cases = [(ALL_UP, scheme)]
+    if FAILING[name] == fabric.spec:
+        cases.append((broken, scheme.with_failures(broken)))
+    for links, known in cases:
         groups = {}
         for switch in range(fabric.servers, fabric.size):
             table = plan.desired_table(known, switch, links)
