@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import typing
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ def instantiate(owner: type, name: str, arguments: str, *given: object) -> objec
     """``owner(*given, ...)`` with the values that the text ``arguments`` gives to its parameters."""
     fields = parameters(owner)
     values = _assign(name, fields, [part.strip() for part in arguments.split(",") if part.strip()])
-    hints = typing.get_type_hints(owner)
+    hints = _hints(owner)
     parsed = {f.name: _read(name, f.name, hints[f.name], values[f.name]) for f in fields if f.name in values}
     try:
         return owner(*given, **parsed)
@@ -45,9 +46,15 @@ def instantiate(owner: type, name: str, arguments: str, *given: object) -> objec
 def parameters(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a dataclass that a specification can set (their type can be read from text), the
     positional ones first."""
-    hints = typing.get_type_hints(owner)
+    hints = _hints(owner)
     fields = [f for f in dataclasses.fields(owner) if f.init and _reader(hints[f.name])]
     return tuple(sorted(fields, key=lambda f: bool(f.kw_only)))
+
+
+@functools.cache
+def _hints(owner: type[Any]) -> dict[str, Any]:
+    """The types of a dataclass's fields; Python evaluates their text again each time."""
+    return typing.get_type_hints(owner)
 
 
 def usage(owner: type[Any], name: str) -> str:
