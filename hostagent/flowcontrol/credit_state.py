@@ -213,6 +213,8 @@ class CreditState:
 
     def control_frames(self, blocked: set[int]) -> Iterator[tuple[int, bytes]]:
         """One control frame for each neighbour with a report or query due, by ports that are not blocked."""
+        if not any(self._due):
+            return
         for port, server in sorted(set().union(*self._due)):
             if port not in blocked:
                 entries = list(self._entries(port, server))
@@ -223,8 +225,10 @@ class CreditState:
 
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is due."""
-        silent = (g.since + QUERY_TIMEOUT for g in self._send_windows.values() if g.outstanding)
-        return min((*silent, *(due for due, _ in self._unaware.values())), default=None)
+        due = [g.since + QUERY_TIMEOUT for g in self._send_windows.values() if g.outstanding]
+        if self._unaware:
+            due += [due for due, _ in self._unaware.values()]
+        return min(due, default=None)
 
     def handle_timer(self, now: float) -> None:
         """Query receivers that have been silent about outstanding frames; tell neighbours of a restart."""

@@ -71,6 +71,12 @@ class Escape:
 
     def routes(self, at: int, destination: int, descending: bool) -> tuple[Leg, ...]:
         """The first legs of the shortest legal routes; after a hop down (``descending``) only hops down."""
+        key = at, destination, descending
+        if key not in self._known_routes:
+            self._known_routes[key] = self._find_routes(at, destination, descending)
+        return self._known_routes[key]
+
+    def _find_routes(self, at: int, destination: int, descending: bool) -> tuple[Leg, ...]:
         hops, rank = self._to(destination), self.rank
         distances = hops.descending if descending else hops.legal
         if at not in distances:
@@ -164,6 +170,10 @@ class Escape:
 
     def _falls(self, at: int, leg: Leg, descending: dict[int, int]) -> bool:
         return leg.server in descending and self.down(at, leg.server)
+
+    @cached_property
+    def _known_routes(self) -> dict[tuple[int, int, bool], tuple[Leg, ...]]:
+        return {}
 
     @cached_property
     def _known_legs(self) -> dict[int, dict[int, tuple[Leg, ...]]]:

@@ -176,10 +176,10 @@ class Relay:
             if not queue.scheduled:
                 continue
             self._round_robin.append(queue)
-            stuck += 1
+            waiting = len(queue.buffer.queue)
             leaving = self._advance(queue, now)
+            stuck = stuck + 1 if len(queue.buffer.queue) == waiting else 0
             if leaving is not None:
-                stuck = 0
                 yield leaving
         yield from self.credit_state.control_frames(self.blocked)
 
@@ -268,7 +268,7 @@ class Relay:
             return None
         here, failed = self.agent.node, self.agent.links.down
         for leg in self._escape_legs(queue, waiting):
-            up = self.agent.scheme.fabric.link_at(here, leg.port) not in failed
+            up = not failed or self.agent.scheme.fabric.link_at(here, leg.port) not in failed
             if up and leg.port not in self.blocked and self.credit_state.room(leg.port, leg.server, ESCAPE):
                 return VirtualChannelHop(leg.port, leg.server, ESCAPE, decision.weighted()[0][0].addresses)
         return None

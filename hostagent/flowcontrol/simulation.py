@@ -74,16 +74,15 @@ class Host:
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(port, frame) pairs to send now; each interface takes one frame at a time."""
         leaving = []
-        more = True
-        while more:
-            more = self._inject()
+        while True:
+            self._inject()
             for port, data in self.relay.frames_to_send(self._now):
-                more = True
                 leaving.append((port, data))
                 if not _is_control(data):
                     self._busy_ports.occupy(port, self._now)
                     self.relay.blocked.add(port)
-        return leaving
+            if not (self.backlog and self.relay.room):
+                return leaving
 
     def next_timer(self) -> float | None:
         """When an interface becomes free, or a receiver has been silent for too long."""
@@ -96,14 +95,12 @@ class Host:
         self.relay.blocked.difference_update(self._busy_ports.release(now))
         self.relay.handle_timer(now)
 
-    def _inject(self) -> bool:
-        """Give the relay the host's packets while there is room; whether there were any."""
-        begun = len(self.backlog)
+    def _inject(self) -> None:
+        """Give the relay the host's packets while there is room."""
         while self.backlog and self.relay.room:
             data = self.backlog.popleft()
             slot = memoryview(bytearray(packet.IP_OFFSET) + data)
             self.relay.receive_packet(slot, len(slot), self._now)
-        return len(self.backlog) < begun
 
 
 class Switch:

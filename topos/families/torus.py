@@ -38,7 +38,11 @@ class Torus(Family):
 
     def coordinates(self, server: int) -> tuple[int, ...]:
         """(a_1, ..., a_n) of a server."""
-        return tuple(int(c) for c in np.unravel_index(server, self.sizes))
+        rest, found = int(server), []
+        for size in reversed(self.sizes):
+            rest, value = divmod(rest, size)
+            found.append(value)
+        return tuple(reversed(found))
 
     def server(self, coordinates: tuple[int, ...]) -> int:
         """The server at coordinates, which are taken modulo the radices."""
