@@ -69,6 +69,8 @@ KINDS = frozenset(
         Flag.REPORT | Flag.COMBINE | Flag.ACK,
     }
 )
+#: By the flags of a frame: its kind, and whether Alt is set.
+_KIND_AND_ALT = {int(kind | alt): (kind, bool(alt)) for kind in KINDS for alt in (Flag(0), Flag.ALT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,8 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
 
     Raises AddressError when no host can use the address.
     """
-    flags = frame.kind | (Flag.ALT if frame.epoch & 1 else Flag(0))
     body = HEADER.pack(
-        flags,
+        int(frame.kind) | (int(Flag.ALT) if frame.epoch & 1 else 0),
         frame.port,
         frame.epoch,
         frame.sequence,
@@ -147,8 +148,8 @@ def _layout(data: bytes) -> tuple[int, int] | None:
 def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
     """The fields of a verified frame, unless one is illegal."""
     flags, port, epoch, sequence, server, packed, dimensions = HEADER.unpack_from(data)
-    kind = Flag(flags) & ~Flag.ALT
-    if kind not in KINDS or bool(flags & Flag.ALT) != bool(epoch & 1):
+    kind, alt = _KIND_AND_ALT.get(flags, (Flag(0), False))
+    if not kind or alt != bool(epoch & 1):
         return Rejection.FLAGS
     sizes = tuple(data[HEADER.size : data_at - _LENGTH.size])
     if not ipv4.usable_radices(sizes):
