@@ -106,7 +106,10 @@ def test_a_flow_is_its_addresses_protocol_and_ports() -> None:
 
 
 def test_flow_points_are_uniform_and_independent_between_nodes() -> None:
-    here = [point(flow(sport=port), salt=3) for port in range(1024, 5024)]
-    there = [point(flow(sport=port), salt=4) for port in range(1024, 5024)]
+    whole, at = flow(), 20  # the source port follows the IPv4 header
+    flows = [whole[:at] + port.to_bytes(2, "big") + whole[at + 2 :] for port in range(1024, 5024)]
+    assert parsed(flows[0])[TCP].sport == 1024
+    here = [point(data, salt=3) for data in flows]
+    there = [point(data, salt=4) for data in flows]
     assert stats.kstest(here, "uniform").pvalue > 1e-4
     assert abs(stats.spearmanr(here, there).statistic) < 0.06
