@@ -276,10 +276,13 @@ class RuleScheme(VertexScheme):
 
     def cases(self, at: int) -> Iterator[Case]:
         """The vertices that the transit table of ``at`` must have an answer for."""
-        for pattern, header in self.each_vertex(at):
-            vertex, _ = self.split(header.label)
-            assert vertex is not None
-            yield Case(header, pattern, vertex)
+        return (case for case in self._cases if case.vertex != at)
+
+    @cached_property
+    def _cases(self) -> tuple[Case, ...]:
+        """All vertices as cases: the same at every node."""
+        vertices = zip(self.each_vertex(NONE), self.vertices, strict=True)
+        return tuple(Case(header, pattern, vertex) for (pattern, header), vertex in vertices)
 
 
 def repair(

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from topos.fabric import Fabric
 from topos.family import Family
 
@@ -44,7 +42,11 @@ class Grid:
 
     def coordinates(self, node: int) -> Coordinates:
         """The coordinates of a vertex."""
-        return tuple(int(c) for c in np.unravel_index(node - self._first, self.sizes))
+        rest, values = node - self._first, []
+        for size in reversed(self.sizes):
+            rest, value = divmod(rest, size)
+            values.append(value)
+        return tuple(reversed(values))
 
     def node(self, coordinates: Coordinates) -> int:
         """The vertex at given coordinates, taken modulo the sizes."""

@@ -9,9 +9,9 @@ returns to itself, and take a shortest path instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from addressing.algorithms.rings import Ring, ring_word
@@ -21,6 +21,9 @@ from addressing.scheme import ForwardingClass
 from topos.families.borel import Borel
 from topos.family import Family, param
 from topos.graph import NONE
+
+#: Ends of words kept per scheme.
+_KEPT = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,26 @@ class Cr(RuleScheme):
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
         family = self.ring.family
         came, target = self._came_from(at, header.in_port), self.vertex_label(vertex)
-        best, port = family.vertices, NONE
-        for first, end in self.words(family.vertex(at), came):
-            distance = self.ring.distance(self.ring.labels[end], target)
+        best, port, around = family.vertices, NONE, family.vertices
+        for label, first in self._ends(family.vertex(at), came).items():
+            gap = abs(label - target)
+            distance = min(gap, around - gap)
             if distance < best:
                 best, port = distance, first
         return None if port == NONE else Forward(family.port_of(port))
+
+    @cached_property
+    def _ends(self) -> Callable[[int, int], dict[int, int]]:
+        """By CR label where a word ends: the first letter of the first of :meth:`words` there; cached."""
+        kept: int = _KEPT // min(self.ring.family.vertices, 4 * 3**self.d)
+
+        def found(at: int, came: int) -> dict[int, int]:
+            ends: dict[int, int] = {}
+            for port, end in self.words(at, came):
+                ends.setdefault(self.ring.labels[end], port)
+            return ends
+
+        return lru_cache(maxsize=max(16, kept))(found)
 
     def words(self, at: int, came: int) -> Iterator[tuple[int, int]]:
         """(first letter as a port, end) of the words to try from a vertex, in order."""

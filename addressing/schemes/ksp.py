@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from addressing.header import Forward, Header, NextHops, drop, only
+from addressing.header import Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.family import Family, param
@@ -57,7 +57,7 @@ class Ksp(VertexScheme):
         if source == destination or not self.fabric.relaying:
             return ((header, 1.0),)
         paths = self._alive(source, destination, links)
-        return tuple((replace(header, tag=tag), 1 / len(paths)) for tag, _ in paths)
+        return tuple((Header(header.label, tag), 1 / len(paths)) for tag, _ in paths)
 
     # --- the rule -------------------------------------------------------------
 
@@ -92,20 +92,18 @@ class Ksp(VertexScheme):
         not taken for a path number.
         """
         classes: dict[int, list[ForwardingClass]] = {}
+        tag_mask = (1 << self.tag_bits) - 1
         for source, vertex in itertools.permutations(self.vertices, 2):
-            label, header = self.pattern(self.vertex_label(vertex)), self.towards(vertex)
+            exact, label = self.pattern(self.vertex_label(vertex)), self.towards(vertex).label
             for tag, path in self._numbered(source, vertex):
-                tagged = replace(label, tag=tag, tag_mask=(1 << self.tag_bits) - 1)
                 arrival = 0
                 for node, port in path:
-                    if self.fabric.relaying:
-                        classes.setdefault(node, []).append((tagged, replace(header, tag=tag)))
-                    elif arrival:
-                        item = replace(tagged, in_port=arrival), replace(header, tag=tag, in_port=arrival)
-                        classes.setdefault(node, []).append(item)
+                    if self.fabric.relaying or arrival:
+                        pattern = Pattern(exact.label, exact.mask, tag, tag_mask, arrival)
+                        classes.setdefault(node, []).append((pattern, Header(label, tag, arrival)))
                     end = self.fabric.peer(node, port)
                     assert end is not None
-                    arrival = end.number
+                    arrival = 0 if self.fabric.relaying else end.number
         return classes
 
     # --- paths ----------------------------------------------------------------

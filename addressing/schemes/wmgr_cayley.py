@@ -32,9 +32,10 @@ from addressing.automata.reduction import Reducer
 from addressing.automata.underlying import Underlying, underlying
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import ForwardingClass
+from addressing.scheme import ForwardingClass, Scheme
 from topos.cayley import CayleyGraph
 from topos.family import Family, param
+from topos.graph import LinkState
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,12 @@ class WmgrCayley(RuleScheme):
     def incompatibility(cls, family: Family) -> str | None:
         return None if underlying(family) else "it needs a Cayley graph, a torus or a BCube of several levels"
 
-    @property
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        vars(bound).update(structure=self.structure, _letter=self._letter)  # failures do not change them
+        return bound
+
+    @cached_property
     def underlying(self) -> Underlying:
         """The Cayley graph under the topology."""
         found = underlying(self.fabric.family)
