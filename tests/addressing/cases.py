@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import os
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 import networkx as nx
 import numpy as np
@@ -25,13 +27,29 @@ SMALL = 40
 #: Further settings of schemes that have parameters.
 SETTINGS = {
     "brp": ("brp:multipath=yes",),
-    "ksp": ("ksp:k=3",),
+    "ksp": ("ksp:k=2",),
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),
     "wmgr": ("wmgr:root=1",),
     "tz": ("tz:seed=4", "tz:sample=root-log,represented=yes"),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }
+
+
+T = TypeVar("T")
+
+
+def few(items: Iterable[T], shows: Callable[[T], Iterable[Hashable]]) -> list[T]:
+    """The items that show something that those before do not; all where DCNLAB_CATALOGUE says `all`."""
+    if os.environ.get("DCNLAB_CATALOGUE") == "all":
+        return list(items)
+    seen: set[Hashable] = set()
+    found = []
+    for item in items:
+        if news := set(shows(item)) - seen:
+            seen |= news
+            found.append(item)
+    return found
 
 
 def symmetric(family: type[Family]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from addressing.table import compile_table
-from tests.addressing.cases import bound, failures, pairs
+from tests.addressing.cases import bound, failures, few, pairs
 from topos.graph import NONE, LinkState
 
 #: Every example with every compatible scheme whose paths can be searched backward.
@@ -19,7 +19,13 @@ PLAIN = [
     if isinstance(scheme := bound(spec, text), RuleScheme) and scheme.plain
 ]
 
-SHARES = (0.01, 0.3)
+#: A seed, a share of links that are down (one link, of few), and whether that may split the network.
+KINDS = ((0, 0.01, True), (1, 0.3, False), (1, 0.3, True))
+#: Each such pair with one of these kinds of failures; every scheme, setting and network with each.
+FAILING = few(
+    ((*pair, KINDS[(i + turn) % 3]) for turn in range(3) for i, pair in enumerate(PLAIN)),
+    lambda item: (item[:2], (item[0], item[2]), (item[1], item[2])),
+)
 
 
 def deciding(scheme: Scheme) -> list[int]:
@@ -40,16 +46,16 @@ def test_there_are_such_schemes() -> None:
     assert {text.partition(":")[0] for _, text in PLAIN} >= {"dor", "greedy", "permsort", "twolevel"}
 
 
-@pytest.mark.parametrize("splitting", [False, True], ids=["connected", "split"])
-@pytest.mark.parametrize(("spec", "text"), PLAIN)
-def test_tables_and_broken_paths_are_those_of_the_walk(spec: str, text: str, splitting: bool) -> None:
-    for seed, share in enumerate(SHARES):
-        slow, prepared = two(spec, text, failures(bound(spec, text).fabric, seed, share, splitting))
-        for at in deciding(slow):
-            assert compile_table(prepared, at) == compile_table(slow, at)
-            for case in slow.cases(NONE):
-                now = prepared.intact(at, case.vertex, case.header)
-                assert now == slow.intact(at, case.vertex, case.header), (at, case)
+@pytest.mark.parametrize(("spec", "text", "kind"), FAILING)
+def test_tables_and_broken_paths_are_those_of_the_walk(
+    spec: str, text: str, kind: tuple[int, float, bool]
+) -> None:
+    slow, prepared = two(spec, text, failures(bound(spec, text).fabric, *kind))
+    for at in deciding(slow):
+        assert compile_table(prepared, at) == compile_table(slow, at)
+        for case in slow.cases(NONE):
+            now = prepared.intact(at, case.vertex, case.header)
+            assert now == slow.intact(at, case.vertex, case.header), (at, case)
 
 
 #: Schemes whose tables depend on a tree.

@@ -15,7 +15,7 @@ from addressing import registry as schemes
 from addressing.header import Header
 from addressing.scheme import Scheme
 from addressing.table import Table, compile_table
-from tests.addressing.cases import bound, failures, pairs, smalls, texts
+from tests.addressing.cases import bound, failures, few, pairs, smalls, texts
 from tests.addressing.walks import PAIRS, TABLES, Walks
 from tests.topos.graphs import built
 from topos import registry as families
@@ -24,6 +24,13 @@ from topos.graph import ALL_UP, LinkState
 every_pair = pytest.mark.parametrize(("spec", "text"), pairs())
 #: Each scheme and setting with one of its families.
 every_scheme = pytest.mark.parametrize(("text", "spec"), {text: spec for spec, text in pairs()}.items())
+#: Few links that are down, which split nothing; and many, which may.
+KINDS = ((0.1, False), (0.4, True))
+#: Every pair with one of these kinds of failures; every scheme, setting and network with both.
+failing_pairs = few(
+    ((*pair, *KINDS[(i + turn) % 2]) for turn in (0, 1) for i, pair in enumerate(pairs())),
+    lambda item: (item[:2], (item[0], item[2]), (item[1], item[2])),
+)
 every_family = pytest.mark.parametrize("name", families.known())
 
 
@@ -66,8 +73,7 @@ def test_classes_are_well_formed(spec: str, text: str) -> None:
             assert all(weight > 0 for _, weight in entry.next_hops)
 
 
-@every_pair
-@pytest.mark.parametrize(("share", "splitting"), [(0.1, False), (0.4, True)])
+@pytest.mark.parametrize(("spec", "text", "share", "splitting"), failing_pairs)
 def test_known_failures_lose_nothing(spec: str, text: str, share: float, splitting: bool) -> None:
     down = failures(built(spec), 2, share, splitting)
     holds(bound(spec, text).with_failures(down), down, pairs=60)

@@ -13,7 +13,7 @@ from tests.addressing.cases import pieces
 from topos.graph import ALL_UP, LinkState
 
 #: The number of pairs of endpoints to walk, of tables to compile, and of headers to look up in each.
-PAIRS, TABLES, HEADERS = 150, 6, 25
+PAIRS, TABLES, HEADERS = 100, 5, 25
 
 
 @dataclass(frozen=True, eq=False)
