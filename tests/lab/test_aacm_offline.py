@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.lab.test_command_line import dcnlab
+from tests.lab.lines import dcnlab
 
 
 def test_a_torus_configures_itself() -> None:

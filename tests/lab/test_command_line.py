@@ -18,13 +18,8 @@ from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.link_shape import Shape
+from tests.lab.lines import dcnlab
 from topos import registry
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +59,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 def test_bad_input_to_a_process() -> None:
-    done = dcnlab("up", "bcub:4,1")
+    words = [sys.executable, "-m", "dcnlab.cli", "up", "bcub:4,1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean bcube" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -78,9 +74,8 @@ def test_a_lab_that_does_not_exist() -> None:
 
 def test_list_names_everything_in_the_registries() -> None:
     found = json.loads(dcnlab("list", "--json").stdout)
-    topologies, routing = registry.known(), schemes.known()  # with those that other tests have defined
-    assert {t["name"] for t in found["topologies"]} == set(filter(topologies.is_builtin, topologies))
-    assert {s["name"] for s in found["schemes"]} == set(filter(routing.is_builtin, routing))
+    assert {t["name"] for t in found["topologies"]} == set(registry.known())
+    assert {s["name"] for s in found["schemes"]} == set(schemes.known())
     assert all(t["schemes"] for t in found["topologies"])
 
 

@@ -17,6 +17,7 @@ from distributed import LocalCluster
 
 from dcnlab.cli import app, loading
 from tests.clean import check_clean
+from tests.lab.lines import each_alone
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -53,19 +54,24 @@ def dcnlab(folder: Path, *words: str, **environment: str) -> subprocess.Complete
 
 
 def test_the_catalogue_lists_them(folder: Path) -> None:
-    found = json.loads(dcnlab(folder, "list", "--json", *CUSTOM).stdout)
-    ring = next(t for t in found["topologies"] if t["name"] == "ring")
+    lines = ("list", "--json", *CUSTOM), ("list", "--json")
+    found, plain = (json.loads(done.stdout)["topologies"] for done in each_alone(folder, *lines))
+    ring = next(t for t in found if t["name"] == "ring")
     assert {"roundabout", "shortest", "wmgr"} <= set(ring["schemes"])
-    assert "ring" not in [t["name"] for t in json.loads(dcnlab(folder, "list", "--json").stdout)["topologies"]]
+    assert "ring" not in [t["name"] for t in plain]
 
 
 def test_offline_commands_use_them(folder: Path) -> None:
-    done = dcnlab(folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", *CUSTOM)
-    assert json.loads(done.stdout)["path"] == ["h0", "h5", "h4"]
-    done = dcnlab(folder, "evaluate", "ring:6", "--scheme", "roundabout", "--json", *CUSTOM)
-    [figures] = json.loads(done.stdout)["schemes"]
+    path, evaluate, topology = each_alone(
+        folder,
+        ("path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", *CUSTOM),
+        ("evaluate", "ring:6", "--scheme", "roundabout", "--json", *CUSTOM),
+        ("topology", "ring:2", *CUSTOM),
+    )
+    assert json.loads(path.stdout)["path"] == ["h0", "h5", "h4"]
+    [figures] = json.loads(evaluate.stdout)["schemes"]
     assert (figures["delivered"], figures["stretch"]["max"], figures["path"]["max"]) == (1.0, 1.0, 3)
-    assert "n must be at least 3" in dcnlab(folder, "topology", "ring:2", *CUSTOM).stderr
+    assert "n must be at least 3" in topology.stderr
 
 
 def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: Path) -> None:
@@ -184,33 +190,39 @@ def test_labs_find_what_is_installed(installed: Path, folder: Path) -> None:
     assert pingall(dcnlab(folder, *words, PYTHONPATH=str(installed))) == (20, 20)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("return self.n, 0", "return self.n + nothing, 0", "line 26: NameError: name 'nothing' is not defined"),
-        ("import numpy", "import (", "line 8: SyntaxError: invalid syntax"),
-        (
-            "np.full_like(here, 2)",
-            "np.full_like(here, 1)",
-            "line 14: Ring: link_ends uses port 1 of node 0 (h0) twice",
-        ),
-        ("% self.n\n", "\n", "line 14: Ring: row 5 of link_ends names a node that is not among 0 to 5"),
-        ("@dataclass(frozen=True)\n", "", "Ring: is not a frozen dataclass: write @dataclass(frozen=True)"),
-        ('"ring"', '"bcube"', "there is a topology 'bcube' already: choose another name"),
-        ("def counts", "def count", "Ring: does not define counts, as every Family must"),
-        ("    source:", "    origin:", "Ring: does not define source, as every Family must"),
-    ],
-    ids=["raises", "syntax", "ports", "nodes", "dataclass", "name", "method", "constant"],
-)
-def test_errors_in_a_file_are_one_line_with_file_and_line(old: str, new: str, said: str, folder: Path) -> None:
-    text = (folder / "ring.py").read_text()
-    assert old in text
-    (folder / "ring.py").write_text(text.replace(old, new))
-    done = dcnlab(folder, "topology", "ring:6", "--custom", "ring.py")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"dcnlab: {folder / 'ring.py'}, line ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+#: What is replaced in the file, by what, and what is said of it.
+WRONG = {
+    "raises": (
+        "return self.n, 0", "return self.n + nothing, 0", "line 26: NameError: name 'nothing' is not defined",
+    ),
+    "syntax": ("import numpy", "import (", "line 8: SyntaxError: invalid syntax"),
+    "ports": (
+        "np.full_like(here, 2)", "np.full_like(here, 1)",
+        "line 14: Ring: link_ends uses port 1 of node 0 (h0) twice",
+    ),
+    "nodes": ("% self.n\n", "\n", "line 14: Ring: row 5 of link_ends names a node that is not among 0 to 5"),
+    "dataclass": (
+        "@dataclass(frozen=True)\n", "",
+        "Ring: is not a frozen dataclass: write @dataclass(frozen=True)",
+    ),
+    "name": ('"ring"', '"bcube"', "there is a topology 'bcube' already: choose another name"),
+    "method": ("def counts", "def count", "Ring: does not define counts, as every Family must"),
+    "constant": ("    source:", "    origin:", "Ring: does not define source, as every Family must"),
+}  # fmt: skip
+
+
+def test_errors_in_a_file_are_one_line_with_file_and_line(folder: Path) -> None:
+    text, files = (folder / "ring.py").read_text(), [folder / case / "ring.py" for case in WRONG]
+    for file, (old, new, _) in zip(files, WRONG.values(), strict=True):
+        assert old in text
+        file.parent.mkdir()
+        file.write_text(text.replace(old, new))
+    found = each_alone(folder, *(("topology", "ring:6", "--custom", str(file)) for file in files))
+    for file, (_, _, said), done in zip(files, WRONG.values(), found, strict=True):
+        assert done.returncode == 2, file
+        assert done.stderr.startswith(f"dcnlab: {file}, line ")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_errors_of_a_rule_are_one_line_too(folder: Path) -> None:
@@ -226,10 +238,10 @@ def test_errors_of_a_rule_are_one_line_too(folder: Path) -> None:
 
 def test_empty_and_missing_files_are_refused(folder: Path) -> None:
     (folder / "empty.py").touch()
-    done = dcnlab(folder, "list", "--custom", "empty.py")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "empty.py defines no topology, scheme, agent protocol or measurement" in done.stderr
-    assert "no.py is not a Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
+    empty, missing = each_alone(folder, ("list", "--custom", "empty.py"), ("list", "--custom", "no.py"))
+    assert (empty.returncode, empty.stderr.count("\n")) == (2, 1)
+    assert "empty.py defines no topology, scheme, agent protocol or measurement" in empty.stderr
+    assert "no.py is not a Python file" in missing.stderr
 
 
 def test_python_loads_them_too(folder: Path) -> None:

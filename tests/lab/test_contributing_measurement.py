@@ -13,6 +13,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from tests.clean import check_clean
+from tests.lab.lines import each_alone
 
 ROOT = Path(__file__).parents[2]
 SECTION = (
@@ -50,12 +51,16 @@ def test_it_is_clean(folder: Path) -> None:
 
 
 def test_its_command_has_help_and_checks_arguments(folder: Path) -> None:
-    shown = dcnlab(folder, "connect-time", "--help", *CUSTOM).stdout
-    assert "Measure how long TCP takes to connect" in shown
-    assert "--count" in shown
-    assert "dcnlab connect-time LAB h0 h1" in shown
-    assert "connect-time" not in dcnlab(folder, "--help").stdout
-    refused = dcnlab(folder, "connect-time", "nolab", "h0", "h3", "--count", "0", *CUSTOM)
+    shown, others, refused = each_alone(
+        folder,
+        ("connect-time", "--help", *CUSTOM),
+        ("--help",),
+        ("connect-time", "nolab", "h0", "h3", "--count", "0", *CUSTOM),
+    )
+    assert "Measure how long TCP takes to connect" in shown.stdout
+    assert "--count" in shown.stdout
+    assert "dcnlab connect-time LAB h0 h1" in shown.stdout
+    assert "connect-time" not in others.stdout
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert "--count" in refused.stderr
 

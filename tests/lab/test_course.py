@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from dcnlab.lab.course import answers, exercises, grading
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.scenario.expect import read_expectation
+from tests.lab.lines import dcnlab
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(exercises.exercises())
@@ -33,13 +34,10 @@ UNSOLVED = {
 }  # fmt: skip
 
 
-def dcnlab(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "dcnlab.cli", *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
 def grade(folder: Path) -> tuple[int, dict[str, Any]]:
-    done = dcnlab("grade", folder, "--json")
+    """In a process of its own, for a student's scheme is loaded."""
+    words = [sys.executable, "-m", "dcnlab.cli", "grade", str(folder), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 

@@ -10,7 +10,7 @@ from addressing import registry as schemes
 from addressing.scheme import path
 from dcnlab.lab.inspection import tables
 from dcnlab.lab.inspection.explain import Follow, steps
-from tests.lab.test_command_line import dcnlab
+from tests.lab.lines import dcnlab
 from topos import registry
 from topos.graph import ALL_UP
 

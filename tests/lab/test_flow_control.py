@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 
 import networkx as nx
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.lab.lines import dcnlab
 from tests.topos.graphs import graph
 from topos import registry
 from topos.graph import LinkState
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def succeed(folder: Path, *words: str) -> str:
 def test_offline_commands_run_our_files(folder: Path) -> None:
     found = json.loads(succeed(folder, PROGRAM, "evaluate", "bcube:2,1", "--scheme", "brp", "--json"))
     assert found["servers"] == 4
-    words = ("compare", "--topologies", "bcube:2,1", "--schemes", "brp,wmgr", "--workers", "2", "--json")
+    words = ("compare", "--topologies", "bcube:2,1", "--schemes", "brp,wmgr", "--workers", "1", "--json")
     assert [row["delivered"] for row in json.loads(succeed(folder, PROGRAM, *words))] == [1, 1]
 
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dcnlab.lab.client import Lab
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
+from tests.lab.lines import dcnlab
 
 
 def test_offline_labels_survive_cuts() -> None:
