@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
@@ -44,8 +45,7 @@ class Result:
     @classmethod
     def figures(cls) -> tuple[str, ...]:
         """The names of the numbers that a scenario can expect: fields, or properties of the class."""
-        hints = typing.get_type_hints(cls)
-        return tuple(item.name for item in dataclasses.fields(cls) if _is_number(hints[item.name]))
+        return _numbers_of(cls)
 
     def summary(self) -> dict[str, Any]:
         """The figures by name: what a scenario keeps, and by default the table."""
@@ -59,6 +59,13 @@ class Result:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`."""
         return typing.cast(Self, decode(cls, value))
+
+
+@functools.cache
+def _numbers_of(kind: type[Result]) -> tuple[str, ...]:
+    """The fields of a class that are numbers; to read the types takes a tenth of a millisecond each."""
+    hints = typing.get_type_hints(kind)
+    return tuple(item.name for item in dataclasses.fields(kind) if _is_number(hints[item.name]))
 
 
 def _is_number(hint: Any) -> bool:
