@@ -38,7 +38,7 @@ def known_to_agents(net: Net, bound: Scheme, state: LinkState) -> list[Agent]:
 
 
 @pytest.mark.parametrize(("topology", "name"), CASES)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_tables_are_those_of_the_controller(topology: str, name: str, data: st.DataObject) -> None:
     bound = scheme(topology, name)
