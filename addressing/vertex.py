@@ -105,10 +105,18 @@ class VertexScheme(Scheme):
         return max(1, self.vertex_bits + self.host_bits)
 
     def label(self, node: int) -> int:
-        vertex = int(self.homes[node])
-        hosts = [host for host, _ in self.hosts(vertex)]
-        number = hosts.index(node) + self.first_host if hosts else 0
-        return self.vertex_label(vertex) << self.host_bits | number
+        found = self._labels.get(node)
+        if found is None:
+            vertex = int(self.homes[node])
+            hosts = [host for host, _ in self.hosts(vertex)]
+            number = hosts.index(node) + self.first_host if hosts else 0
+            self._labels[node] = found = self.vertex_label(vertex) << self.host_bits | number
+        return found
+
+    @cached_property
+    def _labels(self) -> dict[int, int]:
+        """The cache of :meth:`label`, by node."""
+        return {}
 
     def split(self, label: int) -> tuple[int | None, int]:
         """The vertex of a label (None if there is none), and the number of the host there."""

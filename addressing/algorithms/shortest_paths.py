@@ -61,8 +61,10 @@ class ShortestPaths:
         wanted = self.hops(at, node) - 1
         if wanted < 0:
             return
+        to = self._kept.get(node)
         for port, end in self.fabric.ports(at, self.down):
-            if self.hops(end.node, node) == wanted and self.fabric.link_at(at, port) not in links.down:
+            hops = self.hops(end.node, node) if to is None else to[end.node]
+            if hops == wanted and self.fabric.link_at(at, port) not in links.down:
                 yield port
 
     def from_each(self, sources: int) -> IntArray:

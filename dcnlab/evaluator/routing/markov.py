@@ -7,7 +7,7 @@ however many sources lead to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from addressing.header import Deliver, Forward, Header
-from addressing.jit import compiled
+from addressing.header import Action, Deliver, Forward, Header
+from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
-from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 DELIVERED, LOST = 0, 1
@@ -56,12 +55,18 @@ class Chain:
     @cached_property
     def order(self) -> IntArray:
         """The states in reverse topological order; states that can reach a cycle are left out."""
-        reverse = csr_array(
-            (np.ones(len(self.target)), self.target, self.start), shape=(self.size, self.size)
-        ).T.tocsr()
-        return _settling_order(
-            self.start, reverse.indptr.astype(np.int64), reverse.indices.astype(np.int32), reverse.data
-        )
+        return _settling_order(self.start, self.target)
+
+    @cached_property
+    def ranked(self) -> tuple[list[int], dict[int, int]]:
+        """``order``, and the position of each state there, as Python values."""
+        order = self.order.tolist()
+        return order, {state: rank for rank, state in enumerate(order)}
+
+    @cached_property
+    def values(self) -> tuple[list[int], list[int], list[float], list[int]]:
+        """``start``, ``target``, ``weight`` and ``link`` as Python values."""
+        return self.start.tolist(), self.target.tolist(), self.weight.tolist(), self.link.tolist()
 
     @cached_property
     def outcomes(self) -> Floats:
@@ -79,6 +84,18 @@ class Chain:
             part = self.outcomes[state] if self.settled[state] else self._iterate(state)
             total = _add(total, weight * part)
         return total
+
+    def all_outcomes(self) -> Floats:
+        """``[i, hops]``: as :meth:`outcome`, of the i-th source of ``initial_states``."""
+        options = [(i, *option) for i, several in enumerate(self.initial_states.values()) for option in several]
+        if not options:
+            return np.zeros((len(self.initial_states), 1))
+        rows, states, weights = (np.array(column) for column in zip(*options, strict=True))
+        if self.settled[states].all():
+            return _mixed(rows, states, weights.astype(np.float64), self.outcomes, len(self.initial_states))
+        found = [self.outcome(source) for source in self.initial_states]
+        width = max(map(len, found))
+        return np.array([np.pad(row, (0, width - len(row))) for row in found])
 
     @cached_property
     def settled(self) -> NDArray[np.bool_]:
@@ -123,41 +140,52 @@ def _add(a: Floats, b: Floats) -> Floats:
 
 @dataclass
 class _Builder:
-    """Numbers the states in the order of discovery."""
+    """Numbers the states in the order of discovery, and lists their transitions."""
 
     scheme: Scheme
     destination: int
-    down: LinkState
+    down: Set[int]
     known_down: LinkState
-    cost: IntArray
     numbers: dict[tuple[int, Header], int] = field(default_factory=dict)
     pending: list[tuple[int, Header]] = field(default_factory=list)
+    #: Per transition; port 0 where the packet is delivered or dropped at the node.
+    targets: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    ports: list[int] = field(default_factory=list)
 
     def number(self, node: int, header: Header) -> int:
         """The number of a state; assigns the next number to a new state."""
         key = node, header
-        if key not in self.numbers:
-            self.numbers[key] = len(self.numbers) + 2
+        number = self.numbers.get(key)
+        if number is None:
+            self.numbers[key] = number = len(self.numbers) + 2
             self.pending.append(key)
-        return self.numbers[key]
+        return number
 
-    def transitions(self, at: int, header: Header) -> Iterable[tuple[int, float, int, int]]:
-        """(target, weight, link, cost) of each next hop."""
-        fabric = self.scheme.fabric
+    def add_transitions(self, at: int, header: Header) -> None:
+        """List those of the next hops of a state."""
         for action, weight in self.scheme.act(at, header, self.known_down):
-            if isinstance(action, Deliver) and at == self.destination:
-                yield DELIVERED, weight, NONE, 0
-                continue
-            end = fabric.peer(at, action.port) if isinstance(action, Forward) else None
-            if end is None or not isinstance(action, Forward) or self._down(fabric, at, action.port):
-                yield LOST, weight, NONE, 0
-                continue
-            following = action.arrival(header, self.scheme.tag_bits, end.number)
-            link = int(fabric.adjacency.start[at]) + action.port - 1
-            yield self.number(end.node, following), weight, link, int(self.cost[end.node])
+            target, port = self._leads_to(at, header, action)
+            self.targets.append(target)
+            self.weights.append(weight)
+            self.ports.append(port)
 
-    def _down(self, fabric: Fabric, at: int, port: int) -> bool:
-        return bool(self.down) and fabric.link_at(at, port) in self.down.down
+    def _leads_to(self, at: int, header: Header, action: Action) -> tuple[int, int]:
+        """The state that an action leads to, and the port."""
+        if not isinstance(action, Forward):
+            return (DELIVERED if isinstance(action, Deliver) and at == self.destination else LOST), 0
+        fabric, port = self.scheme.fabric, action.port
+        end = fabric.peer(at, port)
+        if end is None or (self.down and fabric.link_at(at, port) in self.down):
+            return LOST, 0
+        return self.number(end.node, action.arrival(header, self.scheme.tag_bits, end.number)), port
+
+    def links(self, start: NDArray[np.int64]) -> IntArray:
+        """The directed link of each transition, of which those of state s begin at ``start[s]``."""
+        nodes = np.array([0, 0, *(node for node, _ in self.pending)], dtype=np.int32).repeat(np.diff(start))
+        ports = np.array(self.ports, dtype=np.int32)
+        links = self.scheme.fabric.adjacency.start[nodes] + ports - 1
+        return np.where(ports == 0, NONE, links).astype(np.int32)
 
 
 def explore(
@@ -173,7 +201,7 @@ def explore(
     ``cost[v]`` is the number of hops that an arrival at v counts.  ``down`` are the failed links,
     ``known_down`` those that the nodes know of (default: all).
     """
-    builder = _Builder(scheme, destination, down, down if known_down is None else known_down, cost)
+    builder = _Builder(scheme, destination, down.down, down if known_down is None else known_down)
     initial_states = {
         source: tuple(
             (builder.number(source, header), weight)
@@ -181,29 +209,29 @@ def explore(
         )
         for source in sources
     }
-    rows: list[tuple[int, float, int, int]] = []
-    start = [0, 0, 0]
+    begins = [0, 0, 0]
     for node, header in builder.pending:
-        rows.extend(builder.transitions(node, header))
-        start.append(len(rows))
-    target, weight, link, arrival = zip(*rows, strict=True) if rows else ((), (), (), ())
+        builder.add_transitions(node, header)
+        begins.append(len(builder.targets))
+    start = np.array(begins, dtype=np.int64)
+    link = builder.links(start)
+    arrival = np.where(link == NONE, 0, cost[scheme.fabric.adjacency.peer[link]])
     return Chain(
-        np.array(start, dtype=np.int64),
-        np.array(target, dtype=np.int32),
-        np.array(weight, dtype=np.float64),
-        np.array(link, dtype=np.int32),
-        np.array(arrival, dtype=np.int32),
+        start,
+        np.array(builder.targets, dtype=np.int32),
+        np.array(builder.weights, dtype=np.float64),
+        link,
+        arrival.astype(np.int32),
         initial_states,
         scheme.hop_bound(),
     )
 
 
 @compiled
-def _settling_order(
-    start: NDArray[np.int64], back: NDArray[np.int64], sources: IntArray, multiplicity: Floats
-) -> IntArray:
+def _settling_order(start: NDArray[np.int64], target: IntArray) -> IntArray:
     """The states whose transitions all lead to states earlier in the result."""
     size = len(start) - 1
+    back, sources = _reversed(start, target)
     left = start[1:] - start[:-1]
     order = np.empty(size, np.int32)
     order[0], order[1] = 0, 1
@@ -213,11 +241,38 @@ def _settling_order(
         head += 1
         for i in range(back[at], back[at + 1]):
             state = sources[i]
-            left[state] -= int(multiplicity[i])
+            left[state] -= 1
             if left[state] == 0:
                 order[tail] = state
                 tail += 1
     return order[:tail]
+
+
+@inlined
+def _reversed(start: NDArray[np.int64], target: IntArray) -> tuple[NDArray[np.int64], IntArray]:
+    """The transitions by target: those into state s come from ``sources[back[s]:back[s + 1]]``."""
+    back = np.zeros(len(start), np.int64)
+    for state in target:
+        back[state + 1] += 1
+    back = np.cumsum(back)
+    free, sources = back[:-1].copy(), np.empty(len(target), np.int32)
+    for source in range(len(start) - 1):
+        for i in range(start[source], start[source + 1]):
+            sources[free[target[i]]] = source
+            free[target[i]] += 1
+    return back, sources
+
+
+@compiled
+def _mixed(
+    rows: NDArray[np.int64], states: NDArray[np.int64], weights: Floats, outcomes: Floats, count: int
+) -> Floats:
+    """Per row the sum of the outcomes of its states, by weight."""
+    result = np.zeros((count, outcomes.shape[1]))
+    for i in range(len(rows)):
+        for hops in range(outcomes.shape[1]):
+            result[rows[i], hops] += weights[i] * outcomes[states[i], hops]
+    return result
 
 
 @compiled

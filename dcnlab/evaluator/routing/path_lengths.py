@@ -372,10 +372,9 @@ def _from_chain(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, k
     for _, to, sources, distance in block:
         others = sources != to
         chain = explore(scheme, to, sources[others].tolist(), cost, down, known_down)
-        outcomes = [chain.outcome(source) for source in chain.initial_states]
-        joint = np.zeros((max(map(len, outcomes), default=1), block.farthest + 1))
-        for outcome, d in zip(outcomes, distance[others], strict=True):
-            if d != UNREACHABLE:
-                joint[: len(outcome), d] += outcome
+        chance, apart = chain.all_outcomes(), distance[others]
+        reached = apart != UNREACHABLE
+        joint = np.zeros((chance.shape[1], block.farthest + 1))
+        np.add.at(joint.T, apart[reached], chance[reached])
         total = total.plus(PathLengths(joint, 0, 0))
     return total.joint

@@ -7,6 +7,7 @@ Weighted next hops split a flow in their exact proportions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numba
 import numpy as np
@@ -197,15 +198,19 @@ def crossings(chain: Chain, source: int) -> dict[int, float]:
     crossed: dict[int, float] = {}
     if not all(chain.settled[state] for state in mass):
         return {}
-    for state in chain.order[::-1].tolist():
-        here = mass.pop(state, 0.0)
-        if not here:
-            continue
+    order, ranks = chain.ranked
+    start, targets, weights, links = chain.values
+    waiting = [-ranks[state] for state in mass]
+    heapify(waiting)
+    while waiting:
+        state = order[-heappop(waiting)]
+        here = mass.pop(state)
         if state == LOST:
             return {}
-        for i in range(chain.start[state], chain.start[state + 1]):
-            link, share = int(chain.link[i]), here * float(chain.weight[i])
-            target = int(chain.target[i])
+        for i in range(start[state], start[state + 1]):
+            share, target, link = here * weights[i], targets[i], links[i]
+            if target not in mass:
+                heappush(waiting, -ranks[target])
             mass[target] = mass.get(target, 0.0) + share
             if link != NONE:
                 crossed[link] = crossed.get(link, 0.0) + share
