@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import random
 import re
 
 import networkx as nx
@@ -17,11 +20,16 @@ from topos.registry import fabric, known, parse
 from topos.spec import usage
 from topos.vertices import SymmetricGraph
 
+TEXTS = st.text(alphabet="0123456789abcdefhxs.,;<>() ²", max_size=12)
 EVERY = pytest.mark.parametrize("name", sorted(known()))
 
 
-def drawn(data: st.DataObject, name: str) -> str:
-    return data.draw(st.sampled_from(instances(name)))
+@functools.cache
+def drawn(name: str) -> tuple[str, ...]:
+    """Networks of a family: the same where it is decided what lands, others each time elsewhere."""
+    draw = random.Random(name if os.environ.get("DCNLAB_REQUIRE_LABS") else None)
+    found = instances(name)
+    return (found[0], *draw.sample(found[1:], min(19, len(found) - 1)))
 
 
 @EVERY
@@ -31,83 +39,76 @@ def test_small_instances_are_found(name: str) -> None:
 
 
 @EVERY
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_closed_form_counts_equal_what_is_built(name: str, data: st.DataObject) -> None:
-    network = built(drawn(data, name))
-    assert parse(network.spec).counts() == (network.servers, network.switches)
-    assert network.link_ends.dtype == np.int32
-    assert set(network.link_ends[:, [0, 2]].ravel().tolist()) == set(range(network.size))
+def test_closed_form_counts_equal_what_is_built(name: str) -> None:
+    for network in map(built, drawn(name)):
+        assert parse(network.spec).counts() == (network.servers, network.switches), network.spec
+        assert network.link_ends.dtype == np.int32
+        assert set(network.link_ends[:, [0, 2]].ravel().tolist()) == set(range(network.size)), network.spec
 
 
 @EVERY
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_simple_and_connected(name: str, data: st.DataObject) -> None:
-    found = graph(built(drawn(data, name)))
-    assert nx.is_connected(found)
-    assert nx.number_of_selfloops(found) == 0
-    assert found.number_of_edges() == nx.Graph(found).number_of_edges()
+def test_simple_and_connected(name: str) -> None:
+    for spec in drawn(name):
+        found = graph(built(spec))
+        assert nx.is_connected(found), spec
+        assert nx.number_of_selfloops(found) == 0, spec
+        assert found.number_of_edges() == nx.Graph(found).number_of_edges(), spec
 
 
 @EVERY
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_ports_are_numbered_from_1_and_lead_both_ways(name: str, data: st.DataObject) -> None:
-    network = built(drawn(data, name))
-    ends = [tuple(end) for a, p, b, q in network.link_ends.tolist() for end in ((a, p), (b, q))]
-    assert len(set(ends)) == len(ends)
-    assert min(port for _, port in ends) == 1
-    for link in network.links():
-        assert network.peer(link.a.node, link.a.number) == link.b
-        assert network.peer(link.b.node, link.b.number) == link.a
-        assert network.link_at(link.a.node, link.a.number) == link.index
-    uncabled = (network.adjacency.peer == NONE).sum()
-    assert uncabled == sum(map(network.port_count, range(network.size))) - len(ends)
+def test_ports_are_numbered_from_1_and_lead_both_ways(name: str) -> None:
+    for network in map(built, drawn(name)):
+        spec = network.spec
+        ends = [tuple(end) for a, p, b, q in network.link_ends.tolist() for end in ((a, p), (b, q))]
+        assert len(set(ends)) == len(ends), spec
+        assert min(port for _, port in ends) == 1, spec
+        for link in network.links():
+            assert network.peer(link.a.node, link.a.number) == link.b, spec
+            assert network.peer(link.b.node, link.b.number) == link.a, spec
+            assert network.link_at(link.a.node, link.a.number) == link.index, spec
+        uncabled = (network.adjacency.peer == NONE).sum()
+        assert uncabled == sum(map(network.port_count, range(network.size))) - len(ends), spec
 
 
 @EVERY
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_names_and_labels_are_found_again(name: str, data: st.DataObject) -> None:
-    network = built(drawn(data, name))
-    nodes = list(network.nodes())
-    assert len({node.label for node in nodes}) == network.size
-    for node in nodes:
-        assert network.index(node.name) == node.index
-        assert network.family.locate(node.label) == node.index
-        assert (node.kind == "server") == node.name.startswith("h") == network.is_server(node.index)
+def test_names_and_labels_are_found_again(name: str) -> None:
+    for network in map(built, drawn(name)):
+        nodes = list(network.nodes())
+        assert len({node.label for node in nodes}) == network.size, network.spec
+        for node in nodes:
+            assert network.index(node.name) == node.index, network.spec
+            assert network.family.locate(node.label) == node.index, network.spec
+            assert (node.kind == "server") == node.name.startswith("h") == network.is_server(node.index)
 
 
 @EVERY
-@given(data=st.data(), text=st.text(alphabet="0123456789abcdefhxs.,;<>() ²", max_size=12))
-@settings(max_examples=30, deadline=None)
-def test_locate_finds_labels_and_nothing_else(name: str, data: st.DataObject, text: str) -> None:
+@given(data=st.data(), texts=st.lists(TEXTS, min_size=4, max_size=4))
+@settings(max_examples=8, deadline=None)
+def test_locate_finds_labels_and_nothing_else(name: str, data: st.DataObject, texts: list[str]) -> None:
     """Brackets may be left out, blanks replace commas, numbers may have leading zeros; nothing else."""
 
     def bare(label: str) -> str:
         words = re.sub(r"[()<>]", "", label).replace(",", " ").split()
         return re.sub(r"\b0+(?=\d)", "", " ".join(words))
 
-    network = built(drawn(data, name))
+    network = built(data.draw(st.sampled_from(instances(name))))
     labels = [node.label for node in network.nodes()]
-    for wanted in (text, data.draw(st.sampled_from(labels)) + text[:1]):
+    known_labels = data.draw(st.lists(st.sampled_from(labels), min_size=4, max_size=4))
+    for wanted in (*texts, *(label + text[:1] for label, text in zip(known_labels, texts, strict=True))):
         found = network.family.locate(wanted)
         if wanted in labels:
-            assert found == labels.index(wanted)
+            assert found == labels.index(wanted), wanted
         elif found is not None:
-            assert bare(labels[found]) == bare(wanted)
+            assert bare(labels[found]) == bare(wanted), wanted
 
 
 @EVERY
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_specifications_round_trip(name: str, data: st.DataObject) -> None:
-    spec = drawn(data, name)
-    family = parse(spec)
-    assert parse(family.spec) == family
-    assert parse(family.spec).spec == family.spec
-    assert np.array_equal(Fabric.of(family).link_ends, built(spec).link_ends)
+def test_specifications_round_trip(name: str) -> None:
+    for spec in drawn(name):
+        family = parse(spec)
+        assert parse(family.spec) == family
+        assert parse(family.spec).spec == family.spec
+        assert np.array_equal(Fabric.of(family).link_ends, built(spec).link_ends), spec
 
 
 @EVERY
@@ -124,14 +125,14 @@ def test_examples_are_canonical_and_relay_as_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(n for n, f in known().items() if f.centric == "symmetric"))
-@given(data=st.data(), hosts=st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
-def test_symmetric_graphs_have_servers_or_switches_as_vertices(
-    name: str, data: st.DataObject, hosts: int
-) -> None:
+def test_symmetric_graphs_have_servers_or_switches_as_vertices(name: str) -> None:
     """With hosts=m the same graph is one of switches: hosts on ports 1 to m, graph ports after them."""
-    alike = [spec for spec in instances(name) if ",hosts=" not in spec]
-    bare = built(data.draw(st.sampled_from(alike)))
+    alike = [spec for spec in drawn(name) if ",hosts=" not in spec]
+    for number, spec in enumerate(alike):
+        have_servers_or_switches_as_vertices(built(spec), 1 + number % 3)
+
+
+def have_servers_or_switches_as_vertices(bare: Fabric, hosts: int) -> None:
     loaded = fabric(f"{bare.spec},hosts={hosts}")
     assert (loaded.servers, loaded.switches) == (bare.servers * hosts, bare.servers)
     assert bare.relaying
