@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import multiprocessing
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 import pytest
+
+from dcnlab.cli import program
 
 #: Bytes of address space with which a command must manage; numpy and its threads take most of it.
 MEMORY = 2_000_000_000
@@ -63,32 +70,75 @@ SCENARIOS = {
 }
 
 
-def refused(folder: Path, *words: str) -> str:
-    """The one line with which a command refuses its file, with bounded memory."""
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int | None, str]]:
+    """How the commands end, and their standard errors, by command line: each in a child of one process that
+    has imported the program, with bounded memory."""
+    folder, lines = tmp_path_factory.mktemp("files"), []
+    for command, files in (("topology", GRAPHS), ("run", SCENARIOS)):
+        (folder / command).mkdir()
+        for name, (write, _) in files.items():
+            write(folder / command / name)
+            lines.append(line(command, name))
     done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-    )
-    assert done.returncode == 2, done.stdout + done.stderr
-    (line,) = done.stderr.splitlines()
-    return line
+        [sys.executable, "-m", "tests.topos.test_limits", str(folder)],
+        input=json.dumps(lines), cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return dict(zip(map(" ".join, lines), json.loads(done.stdout), strict=True))
+
+
+def line(command: str, name: str) -> list[str]:
+    """The command line for a file."""
+    return [command, f"{'file:' * (command == 'topology')}{command}/{name}"]
+
+
+def refused(refusals: dict[str, tuple[int | None, str]], command: str, name: str) -> str:
+    """The one line with which a command has refused a file."""
+    code, errors = refusals[" ".join(line(command, name))]
+    assert code == 2, errors
+    (found,) = errors.splitlines()
+    return found
+
+
+def run_each(folder: str, lines: list[list[str]]) -> None:
+    """Run command lines in children; print how each ends, and its standard error."""
+    os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for command in ("topology", "run"):  # the children then have what they import
+        sys.argv = ["dcnlab", *line(command, "missing.yaml")]
+        with contextlib.suppress(SystemExit):
+            program.main()
+    found = []
+    for words in lines:
+        with tempfile.TemporaryFile("w+") as errors:
+            child = multiprocessing.get_context("fork").Process(target=run, args=(words, errors))
+            child.start()
+            child.join(300)
+            child.kill()
+            child.join()
+            errors.seek(0)
+            found.append((child.exitcode, errors.read()))
+    print(json.dumps(found))
+
+
+def run(words: list[str], errors: TextIO) -> None:
+    """Run a command line; its standard error goes to a file."""
+    os.dup2(errors.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.argv = ["dcnlab", *words]
+    program.main()
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_a_graph_file_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    write, reason = GRAPHS[name]
-    write(tmp_path / name)
-    assert reason in refused(tmp_path, "topology", f"file:{name}")
+def test_a_graph_file_is_refused_in_one_line(refusals: dict[str, tuple[int | None, str]], name: str) -> None:
+    assert GRAPHS[name][1] in refused(refusals, "topology", name)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_scenario_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    write, reason = SCENARIOS[name]
-    write(tmp_path / name)
-    assert reason in refused(tmp_path, "run", name)
+def test_a_scenario_is_refused_in_one_line(refusals: dict[str, tuple[int | None, str]], name: str) -> None:
+    assert SCENARIOS[name][1] in refused(refusals, "run", name)
+
+
+if __name__ == "__main__":
+    run_each(sys.argv[1], json.load(sys.stdin))
