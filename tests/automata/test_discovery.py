@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from addressing.automata.discovery import discover
 from addressing.automata.group import of_table
 from addressing.automata.presentations import of_family
 from tests.automata.oracles import family
+from tests.lab.lines import dcnlab
 
 
 def shuffled(spec: str) -> list[list[int]]:
@@ -62,20 +61,18 @@ def test_the_command(tmp_path: Path) -> None:
     """A file has the links of a star graph, but no generators."""
     lines = [f"{u} {v}" for u, row in enumerate(shuffled("star:4")) for v in row if u < v]
     (tmp_path / "copy.edgelist").write_text("\n".join(lines) + "\n")
-    command = [sys.executable, "-m", "dcnlab.cli", "automaton", f"file:{tmp_path}/copy.edgelist", "--group"]
-    done = subprocess.run([*command, "star:4", "--json"], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    command = ["automaton", f"file:{tmp_path}/copy.edgelist", "--group"]
+    found = json.loads(dcnlab(*command, "star:4", "--json").stdout)
     assert found["diff"]["states"] == 14
     assert len(found["generators"]) == 24
     assert all(sorted(row) == ["(1 2)", "(1 3)", "(1 4)"] for row in found["generators"].values())
-    shown = subprocess.run([*command, "star:4"], capture_output=True, text=True, check=True)
-    assert "generators found for all links" in shown.stdout
-    searched = [*command, "star:4", "--order", "search", "--seconds", "0", "--json"]
-    best = json.loads(subprocess.run(searched, capture_output=True, text=True, check=True).stdout)
+    assert "generators found for all links" in dcnlab(*command, "star:4").stdout
+    searched = dcnlab(*command, "star:4", "--order", "search", "--seconds", "0", "--json")
+    best = json.loads(searched.stdout)
     assert best["trials"] >= 1
     assert best["generators"] == found["generators"]
     assert sorted(best["letters"]) == ["(1 2)", "(1 3)", "(1 4)"]
-    refused = subprocess.run([*command, "bubblesort:4"], capture_output=True, text=True, check=False)
+    refused = dcnlab(*command, "bubblesort:4")
     assert refused.returncode == 2
     assert "no choice of generators satisfies its relators" in refused.stderr
 

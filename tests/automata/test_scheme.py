@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import networkx as nx
 import pytest
@@ -16,6 +14,7 @@ from addressing.scheme import Scheme, path
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from addressing.table import compile_table
 from tests.automata.oracles import family, normal_forms
+from tests.lab.lines import dcnlab
 from tests.topos.graphs import graph
 from topos.registry import fabric
 from topos.spec import SpecError
@@ -125,22 +124,17 @@ def test_errors_are_one_line() -> None:
         bound("dcell:3,1")
 
 
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", "automaton", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_command() -> None:
     sources = ("graph", "presentation")
-    both = [json.loads(dcnlab("star:4", "--json", "--from", source).stdout) for source in sources]
+    both = [json.loads(dcnlab("automaton", "star:4", "--json", "--from", source).stdout) for source in sources]
     for found in both:
         assert found.pop("seconds") >= 0
     assert both[0] | {"from": ""} == both[1] | {"from": ""}
     assert both[0]["diff"]["states"] == 14
     for spec in ("bcube:3,1", "torus:3x4"):
-        both = [json.loads(dcnlab(spec, "--json", "--from", source).stdout) for source in sources]
+        both = [json.loads(dcnlab("automaton", spec, "--json", "--from", source).stdout) for source in sources]
         assert both[0]["diff"] == both[1]["diff"]
-    shown = dcnlab("butterfly:4", "--order", "search", "--seconds", "0.2")
+    shown = dcnlab("automaton", "butterfly:4", "--order", "search", "--seconds", "0.2")
     assert "Diff, trimmed" in shown.stdout
 
 
@@ -152,7 +146,7 @@ def test_command() -> None:
     ],
 )
 def test_command_refuses(words: tuple[str, ...], message: str) -> None:
-    found = dcnlab(*words)
+    found = dcnlab("automaton", *words)
     assert found.returncode == 2
     assert message in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1
