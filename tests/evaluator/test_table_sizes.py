@@ -16,19 +16,20 @@ from tests.addressing.cases import bound, failures, pairs
 COMPILED = {"ksp", "cr", "cr-bfs", "min-ad"}
 
 
-@pytest.mark.parametrize(("spec", "text"), pairs())
+@pytest.mark.parametrize("spec", dict.fromkeys(spec for spec, _ in pairs()))
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3])
-def test_counted_tables_are_as_large_as_the_compiled_tables(spec: str, text: str, share: float) -> None:
-    scheme = bound(spec, text)
-    if share:
-        scheme = scheme.with_failures(failures(scheme.fabric, 3, share, True))
-    if tables_of(scheme) is None:
-        compiled = scheme.name in COMPILED or "represented=yes" in text
-        assert share or compiled or not len(holders(scheme))
-        return
-    for seed, budget in ((1, 200_000), (2, 30)):
-        counted = table_sizes(scheme, seed, budget)
-        assert counted == table_sizes(scheme, seed, budget, generic=True)
+def test_counted_tables_are_as_large_as_the_compiled_tables(spec: str, share: float) -> None:
+    for text in (text for other, text in pairs() if other == spec):
+        scheme = bound(spec, text)
+        if share:
+            scheme = scheme.with_failures(failures(scheme.fabric, 3, share, True))
+        if tables_of(scheme) is None:
+            compiled = scheme.name in COMPILED or "represented=yes" in text
+            assert share or compiled or not len(holders(scheme)), text
+            continue
+        for seed, budget in ((1, 200_000), (2, 30)):
+            counted = table_sizes(scheme, seed, budget)
+            assert counted == table_sizes(scheme, seed, budget, generic=True), (text, seed, budget)
 
 
 @pytest.mark.parametrize("spec", ["bcube:4,1", "random:20,4", "dcell:3,1", "torus:2x3"])
