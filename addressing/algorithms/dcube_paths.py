@@ -54,6 +54,12 @@ def simple_paths(
                     yield (dimension, *rest)
 
 
+@lru_cache(maxsize=16)
+def neighbours(cube: CubeOfSwitches) -> tuple[tuple[int, ...], ...]:
+    """By switch the neighbour along each dimension."""
+    return tuple(tuple(cube.neighbour(a, j) for j in range(cube.m)) for a in range(2**cube.m))
+
+
 @lru_cache(maxsize=1 << 12)
 def disjoint_switch_paths(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
     """The dimensions of m paths between two switches that share no other switch, the shortest first;
@@ -79,8 +85,7 @@ def _searched(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int
     """As many disjoint paths over the switches as there are, of least total length.
 
     Rotating the expansions does not do on the moebius cube: the paths often meet."""
-    size = 2**cube.m
-    dimension = {(a, cube.neighbour(a, j)): j for a in range(size) for j in range(cube.m)}
+    dimension = {(a, b): j for a, ends in enumerate(neighbours(cube)) for j, b in enumerate(ends)}
     edges = np.array([edge for edge in dimension if edge[0] < edge[1]], dtype=np.int64)
-    for path in disjoint_paths(size, edges, here, there):
+    for path in disjoint_paths(2**cube.m, edges, here, there):
         yield tuple(dimension[step] for step in pairwise(path))

@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.algorithms.dcube_paths import disjoint_switch_paths, path_along, simple_paths
+from addressing.algorithms.dcube_paths import disjoint_switch_paths, neighbours, path_along, simple_paths
 from addressing.multipath.construction import CompleteGraph, Construction, NodePath, Pair
 from addressing.multipath.edge_disjoint import choose_paths
 from topos.families.dcube import CubeOfSwitches
@@ -77,14 +77,12 @@ class DCubePaths(Construction):
         """Paths between the members over at most four switch hops: M-DCube's construction works from few
         sources only."""
         cube, block, here = self.cube, self._block(source), self.cube.address(source)
-        neighbours = [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)]
-        closed = frozenset((here, *neighbours[here]))
+        ends = neighbours(cube)
+        closed = frozenset((here, *ends[here]))
         candidates = {
             (a, b): [
                 path_along(cube, a, b, dimensions, block)
-                for dimensions in simple_paths(
-                    neighbours, cube.address(a), cube.address(b), _SWITCH_HOPS, closed
-                )
+                for dimensions in simple_paths(ends, cube.address(a), cube.address(b), _SWITCH_HOPS, closed)
             ]
             for a, b in itertools.combinations(members, 2)
         }
