@@ -165,10 +165,10 @@ def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
 
 
 def test_h_dcube_of_8_ports_has_the_computed_average_path() -> None:
-    # H-DCube(8, 1) is vertex-transitive, so one source suffices.
+    # H-DCube(8, 1) is vertex-transitive, so one destination suffices.
     fabric = built("hdcube:8,1")
     scheme = DCubeShortest(fabric)
-    routes = [next(scheme.candidate_paths(0, destination)) for destination in range(1, fabric.servers)]
+    routes = [next(scheme.candidate_paths(source, 0)) for source in range(1, fabric.servers)]
     assert sum(len(route) - 1 for route in routes) / len(routes) == pytest.approx(8.065, abs=5e-4)
 
 

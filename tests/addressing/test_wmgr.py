@@ -8,6 +8,7 @@ nodes on hundreds of combinations of graph, root and order.
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 from pathlib import Path
 
@@ -96,11 +97,18 @@ def combinations() -> list[tuple[str, int]]:
     return chosen + [(f"file:{name}", root) for name in files for root in range(3)]
 
 
+@functools.lru_cache(maxsize=8)
+def measured(fabric: Fabric, links: LinkState, root: int) -> tuple[dict[int, Word], dict[tuple[int, int], int]]:
+    """The words of the nodes that the root reaches, and |w^-1 v| of every two of them."""
+    words = algorithm_1(fabric, links, root)
+    pairs = itertools.product(words, repeat=2)
+    return words, {(w, v): len(reduced(inverse(words[w]) + words[v])) for w, v in pairs}
+
+
 def agree(scheme: Wmgr, links: LinkState) -> None:
     """Compare scheme and tables with the algorithms, for all pairs of nodes that the root reaches."""
     fabric, root = scheme.fabric, scheme.root_node
-    words = algorithm_1(fabric, links, root)
-    metric = {(w, v): len(reduced(inverse(words[w]) + words[v])) for w, v in itertools.product(words, repeat=2)}
+    words, metric = measured(fabric, links, root)
     common = scheme.embedding.common
     assert {node: word[common:] for node, word in enumerate(scheme.embedding.words) if node in words} == words
     for at in words:

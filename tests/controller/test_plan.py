@@ -17,15 +17,22 @@ from addressing.table import compile_table
 from controller import plan, rules
 from controller.plan import Change, Op
 from controller.rules import FlowTable, Group, Output, Rule, ToGroup
+from tests.addressing.cases import few
 from tests.controller.values import tables
+from tests.lab.cover import kind
+from tests.topos.graphs import built
 from topos import registry as topologies
 
-PAIRS = [
-    (family.example, scheme)
-    for family in topologies.known().values()
-    for scheme in schemes.compatible_schemes(topologies.parse(family.example))
-    if topologies.parse(family.example).counts()[1]
-]
+#: Every scheme in every kind of network with switches, and every such network, small ones first.
+PAIRS = few(
+    (
+        (family.example, scheme)
+        for family in sorted(topologies.known().values(), key=lambda family: built(family.example).size)
+        for scheme in schemes.compatible_schemes(built(family.example).family)
+        if built(family.example).switches
+    ),
+    lambda pair: (pair[0], (kind(pair[0]), pair[1])),
+)
 
 
 class Switch:

@@ -12,6 +12,7 @@ import pytest
 from addressing import registry as schemes
 from controller import dump, plan
 from controller.client import ControllerError, ControllerProcess
+from tests.addressing.cases import few
 from tests.ovs import PrivateOvs, poll
 from topos import registry as topologies
 from topos.fabric import Fabric
@@ -38,12 +39,14 @@ def check(ovs: PrivateOvs, fabric: Fabric, name: str, down: frozenset[int] = fro
         assert not dump.compare(predicted, *ovs.dumps(fabric.name(switch)))
 
 
+#: Tables with groups, with source routes, and with labels in IPv4 addresses.
+LABS = [("fattree:4", "ecmp"), ("bcube:4,1", "brp"), ("smallworld:4x4,clusters=2x2,hosts=1", "hrsw")]
+#: Each of these labs, and each library.
+INSTALLING = few(((*lab, backend) for lab in LABS for backend in BACKENDS), lambda item: (item[:2], item[2]))
+
+
 @pytest.mark.ovs
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
-    ("topology", "name"),
-    [("bcube:4,1", "brp"), ("smallworld:4x4,clusters=2x2,hosts=1", "hrsw"), ("fattree:4", "ecmp")],
-)
+@pytest.mark.parametrize(("topology", "name", "backend"), INSTALLING)
 def test_installed_is_predicted_before_and_after_a_failure(
     topology: str, name: str, backend: str, ovs: PrivateOvs, listener: socket.socket
 ) -> None:
@@ -145,17 +148,16 @@ def test_arguments_that_cannot_work_give_one_line(listener: socket.socket) -> No
     assert controller.process.returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("request_", "answer"),
-    [({"op": "dance"}, "unknown request"), ({"op": "links", "down": [16]}, "bcube:2,1 has no link 16")],
-)
-def test_unknown_requests_are_reported(
-    request_: dict[str, object], answer: str, listener: socket.socket
-) -> None:
+def test_unknown_requests_are_reported(listener: socket.socket) -> None:
     with ControllerProcess.spawn("bcube:2,1", "brp", [listener]) as controller:
-        controller.send(request_)
-        with pytest.raises(ControllerError, match=answer):
-            controller.wait_ready(30)
+        for request, answer in (
+            ({"op": "dance"}, "unknown request"),
+            ({"op": "links", "down": [16]}, "bcube:2,1 has no link 16"),
+        ):
+            before = controller.received
+            controller.send(request)
+            with pytest.raises(ControllerError, match=answer):
+                controller.wait_for(lambda event: event["event"] == "ready", 30, before)
         assert controller.process.poll() is None
 
 
