@@ -20,8 +20,9 @@ from topos import registry as topologies
 NO_OFFLOAD = bytes(packet.VNET_SIZE)
 
 
+@functools.cache
 def scheme(topology: str, name: str) -> Scheme:
-    """A scheme bound to a topology."""
+    """A scheme bound to a topology, once."""
     return schemes.bind(name, topologies.fabric(topology))
 
 

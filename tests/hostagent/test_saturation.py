@@ -92,8 +92,10 @@ def test_nothing_is_lost_between_servers_that_stay_connected(spec: str, seed: in
     assert network.received == sum(network.sent.values())
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("spec", "name"), FABRICS)
+@pytest.mark.parametrize(
+    ("spec", "name", "seed"),
+    [(spec, name, seed) for spec, name in FABRICS for seed in range(2 if spec == "clot:4x4" else 4)],
+)
 def test_no_packet_waits_for_good_when_servers_learn_of_failures_one_by_one(
     spec: str, name: str, seed: int
 ) -> None:
@@ -135,7 +137,7 @@ def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
     lost: Counter[bool] = Counter()
     for credits in (True, False):
         network = SaturationSimulation(bound("torus:3x4", "pow"), 4, credits, seed=1)
-        network.send(pairs, 60 if pattern == "incast" else 20)
+        network.send(pairs, 60 if pattern == "incast" else 14)
         assert network.run()
         lost[credits] = sum(network.sent.values()) - network.received
         assert network.counts()["dropped: no buffer"] == lost[credits]
@@ -191,7 +193,7 @@ def test_unloaded_relays_choose_by_the_weights_of_eq_12() -> None:
     assert len(leaves) == 4
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(0, 8),
     st.integers(20, 400),
@@ -227,7 +229,7 @@ def test_a_server_that_starts_again_agrees_with_its_neighbours_on_credits(
     assert network.received == received + 3 * len(pairs)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_frames_that_interfaces_have_held_during_a_restart_stop_nothing(seed: int) -> None:
     """They are numbered as before.  Every packet still moves on, and every credit comes back."""
     network, draw, held = SaturationSimulation(bound("torus:3x3", "pow"), 3, seed=seed), random.Random(seed), []
