@@ -134,18 +134,24 @@ class PermutationGraph(CayleyGraph):
 
     def permutation(self, vertex: int) -> Permutation:
         """The arrangement of 1..s with this number."""
-        return tuple(self._arrangements(np.array([vertex]))[0].tolist())
+        rest, symbols, found = int(vertex), list(range(1, self.s + 1)), []
+        for weight in self._weights:
+            digit, rest = divmod(rest, weight)
+            found.append(symbols.pop(digit))
+        return tuple(found)
 
     def rank(self, permutation: Permutation) -> int:
         """The number of an arrangement of 1..s."""
-        return int(self._ranks(np.array([permutation]))[0])
+        smaller = (sum(after < x for after in permutation[at + 1 :]) for at, x in enumerate(permutation))
+        return sum(weight * count for weight, count in zip(self._weights, smaller, strict=True))
 
     def product(self, u: int, v: int) -> int:
         left, right = self.permutation(u), self.permutation(v)
         return self.rank(tuple(left[x - 1] for x in right))
 
     def inverse(self, u: int) -> int:
-        return self.rank(tuple(int(x) + 1 for x in np.argsort(self.permutation(u))))
+        permutation = self.permutation(u)
+        return self.rank(tuple(1 + x for x in sorted(range(self.s), key=permutation.__getitem__)))
 
     def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         arrangement = self._arrangements(vertices)

@@ -11,7 +11,7 @@ import pytest
 from addressing.automata.acceptor import DEAD, of_group
 from addressing.automata.coding import Coding
 from addressing.automata.group import GroupError
-from tests.automata.oracles import CASES, family, group, normal_forms, of_elements
+from tests.automata.oracles import CASES, family, group, normal_forms, of_elements, steps
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 
@@ -27,7 +27,7 @@ def test_normal_forms_are_least_shortest_words(spec: str, order: tuple[int, ...]
 
 @every_case
 def test_tables_are_the_group(spec: str, order: tuple[int, ...] | None) -> None:
-    found, graph = group(spec, order), family(spec)
+    found, graph, ends = group(spec, order), family(spec), steps(spec, order)
     vertex = found.vertices.tolist()
     for u in range(found.order):
         assert found.ranks[vertex[u]] == u
@@ -35,9 +35,9 @@ def test_tables_are_the_group(spec: str, order: tuple[int, ...] | None) -> None:
         assert found.spell(found.word(u)) == u
         assert found.word(int(found.tails[u])) == found.word(u)[1:]
         assert tuple(found.word(u)[:1] or (found.degree,)) == (int(found.first[u]),)
-        for letter, generator in enumerate(found.generators):
-            assert vertex[found.right[u, letter]] == graph.step(vertex[u], generator + 1)
-            assert vertex[found.left[letter, u]] == graph.product(graph.step(0, generator + 1), vertex[u])
+        for letter in range(found.degree):
+            assert vertex[found.right[u, letter]] == ends[vertex[u]][letter]
+            assert vertex[found.left[letter, u]] == graph.product(ends[0][letter], vertex[u])
             assert found.right[found.right[u, letter], found.inverses[letter]] == u
 
 

@@ -57,11 +57,12 @@ def test_every_product_of_an_element_and_a_letter(
     forwards = reducer(spec, order, trimmed)
     assert [forwards.reduce(word[-1:], start=word[:-1]) for word in appended] == expected
     assert in_bulk(backwards(spec, order, trimmed), appended, int(found.lengths[-1])) == expected
-    assert in_bulk(beside(spec, order), appended, int(found.lengths[-1])) == expected
+    if trimmed:  # the third is made from the group itself
+        assert in_bulk(beside(spec, order), appended, int(found.lengths[-1])) == expected
 
 
 @pytest.mark.parametrize("spec", SMALL)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_random_words(spec: str, data: st.DataObject) -> None:
     found = group(spec)
@@ -141,7 +142,7 @@ def test_algorithm_4_corrected_to_terminate_is_mostly_wrong(spec: str, wrong: fl
     found, diff = group(spec), automaton(group(spec), trimmed=False)
     forwards = reducer(spec)
     failures = pairs = 0
-    for u in range(0, found.order, 7):
+    for u in range(0, found.order, 13):
         for v in range(found.order):
             word = (*forwards.inverse(found.word(u)), *found.word(v))
             least, answer = forwards.reduce(word), repaired(diff, word)

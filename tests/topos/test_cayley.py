@@ -48,12 +48,15 @@ def test_port_p_is_generator_p(name: str, data: st.DataObject) -> None:
     network = built(family.spec)
     generators = [family.step(0, port) for port in range(1, len(family.letters) + 1)]
     assert len(set(generators)) == len(generators)
+    images = family.images(np.arange(family.vertices, dtype=np.int64)).tolist()
     for vertex in range(family.vertices):
         ends = dict(network.ports(vertex))
         assert sorted(ends) == list(range(1, len(generators) + 1))
         for port, generator in enumerate(generators, start=1):
-            assert ends[port].node == family.product(vertex, generator) == family.step(vertex, port)
+            assert ends[port].node == family.product(vertex, generator) == images[vertex][port - 1]
             assert ends[port].number == family.inverses[port - 1]
+        one = vertex % len(generators)
+        assert family.step(vertex, one + 1) == images[vertex][one]
 
 
 @EVERY
