@@ -6,7 +6,7 @@ import random
 from collections import deque
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing.fields import mac
@@ -93,6 +93,7 @@ def test_messages_without_the_key_change_nothing_and_are_counted(
     assert len(states.frames_to_send()) == 4
 
 
+@settings(max_examples=50)
 @given(st.lists(forgeries, min_size=1, max_size=12), st.data())
 def test_replayed_messages_change_nothing(advertised: list[Message], data: st.DataObject) -> None:
     states = neighbour()
