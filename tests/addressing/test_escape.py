@@ -107,7 +107,7 @@ def test_the_escape_channel_has_no_cycle_and_reaches_all_servers(spec: str, name
 
 
 @pytest.mark.parametrize("spec", ["clot:4x4", "clot:4x2x4", "torus:3x5", "torus:5x5", "novacube:4x4"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_escape_channel_under_failures(spec: str, seed: int) -> None:
     """It has no cycle, and connects all servers that links between servers still connect."""
     intact = bound(spec, "pow")

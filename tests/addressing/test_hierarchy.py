@@ -51,7 +51,7 @@ def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
     return down | set(draw.sample(switch_links, draw.randrange(len(switch_links) // 5)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     spec=st.sampled_from(WORLDS),
     text=st.sampled_from(["hrsw", "hrsw:budget=0", "hrsw:budget=100", "hrsw-set", "hrsw-set:budget=0"]),

@@ -22,12 +22,14 @@ def parts(table: FlowTable) -> tuple[str, str]:
 
 
 @given(tables())
+@settings(max_examples=50)
 def test_text_is_parsed_to_the_same_table(table: FlowTable) -> None:
     assert dump.parse_table(*parts(table)) == table
     assert not dump.compare(table, *parts(table))
 
 
 @given(tables(), tables())
+@settings(max_examples=50)
 def test_comparison_names_every_difference(predicted: FlowTable, installed: FlowTable) -> None:
     found = dump.compare(predicted, *parts(installed))
     assert set(found.missing) == set(predicted.lines()) - set(installed.lines())
@@ -60,7 +62,7 @@ def bridge(ovs: PrivateOvs) -> str:
 
 @pytest.mark.ovs
 @given(tables(), tables())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_open_vswitch_prints_the_rules_that_were_sent(
     ovs: PrivateOvs, bridge: str, first: FlowTable, second: FlowTable
 ) -> None:
@@ -75,7 +77,7 @@ def test_open_vswitch_prints_the_rules_that_were_sent(
 
 @pytest.mark.ovs
 @given(tables())
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ovs_ofctl_accepts_the_text(ovs: PrivateOvs, bridge: str, table: FlowTable) -> None:
     flows, groups = parts(table)
     ovs.send(bridge, lower.reset())

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from addressing import registry as schemes
@@ -70,6 +70,7 @@ def used(rule: Rule) -> set[int]:
 
 
 @given(tables(), tables())
+@settings(max_examples=60)
 def test_changes_lead_from_any_table_to_any_other(before: FlowTable, after: FlowTable) -> None:
     changes = plan.diff(before, after)
     assert plan.apply(before, changes) == after
@@ -80,6 +81,7 @@ def test_changes_lead_from_any_table_to_any_other(before: FlowTable, after: Flow
 
 
 @given(tables(), tables())
+@settings(max_examples=60)
 def test_changes_are_minimal(before: FlowTable, after: FlowTable) -> None:
     touched = {r.key for r in before.rules ^ after.rules} | {g.id for g in before.groups ^ after.groups}
     changed = [change.item.key for change in plan.diff(before, after)]
