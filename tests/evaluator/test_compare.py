@@ -34,6 +34,7 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
 from dcnlab.evaluator.reporting.plots import alt_text, save, svg
 from dcnlab.evaluator.reporting.tables import write_csv, write_parquet
+from tests.evaluator.dawdling import dawdle
 from tests.ovs import poll
 from topos.registry import parse
 from topos.spec import SpecError
@@ -45,6 +46,11 @@ WANTED = requests(["bcube:3,1", "torus:3x4"], ["wmgr", "brp"], ["", "links=10%"]
 def rows() -> list[Row]:
     with ThreadPoolExecutor(1) as executor:
         return compare(WANTED, executor=executor)
+
+
+@pytest.fixture(scope="module")
+def page(rows: list[Row]) -> str:
+    return comparison(rows)
 
 
 def test_the_grid_has_each_fitting_combination_once() -> None:
@@ -132,24 +138,22 @@ def test_parquet_without_pyarrow_is_refused_before_the_evaluations(
     assert not (tmp_path / "r").exists()
 
 
-def test_the_page_is_complete_and_self_contained(rows: list[Row]) -> None:
-    text = comparison(rows)
-    assert text.count("<svg") == len(charts(rows)) >= 3
+def test_the_page_is_complete_and_self_contained(rows: list[Row], page: str) -> None:
+    assert page.count("<svg") == len(charts(rows)) >= 3
     for outside in ("<script", "<link", "<img", "src=", "@import"):
-        assert outside not in text
-    assert "bcube:3,1" in text
+        assert outside not in page
+    assert "bcube:3,1" in page
 
 
-def test_every_figure_has_a_text_alternative_and_unique_identifiers(rows: list[Row]) -> None:
-    text = comparison(rows)
-    identifiers = re.findall(r' id="([^"]+)"', text)
+def test_every_figure_has_a_text_alternative_and_unique_identifiers(rows: list[Row], page: str) -> None:
+    identifiers = re.findall(r' id="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
-    referred = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
+    referred = set(re.findall(r'(?:url\(#|href="#)([^")]+)', page))
     assert referred
     assert referred <= set(identifiers)
-    assert text.count('<figure role="img" aria-label="Stretch') >= 1
+    assert page.count('<figure role="img" aria-label="Stretch') >= 1
     for chart in charts(rows):
-        assert html.escape(alt_text(chart)) in text
+        assert html.escape(alt_text(chart)) in page
 
 
 def test_table_sizes_are_drawn_per_family_without_failures(rows: list[Row]) -> None:
@@ -249,12 +253,6 @@ def test_charts_are_reproducible(tmp_path: Path) -> None:
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def _dawdle(request: Request) -> Row:
-    if request.seed > 1:
-        time.sleep(600)
-    return {"key": request.key, "seed": request.seed}
-
-
 def test_an_interrupt_does_not_wait_for_running_evaluations(tmp_path: Path) -> None:
     def interrupt(done: int, total: int, row: Row) -> None:
         raise KeyboardInterrupt
@@ -263,7 +261,7 @@ def test_an_interrupt_does_not_wait_for_running_evaluations(tmp_path: Path) -> N
     others = set(multiprocessing.active_children())
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        collect(_dawdle, wanted, tmp_path, workers=2, progress=interrupt)
+        collect(dawdle, wanted, tmp_path, workers=2, progress=interrupt)
     assert time.monotonic() - begun < 300
     assert list(load(tmp_path)) == [wanted[0].key]
     # Not joined: the pool's own thread joins them, and of two threads that do, one gets no result at first.

@@ -21,6 +21,8 @@ from dcnlab.cli.program import main
 from dcnlab.evaluator.evaluate import evaluate
 from tests.ovs import poll
 
+Rows = list[dict[str, object]]
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
@@ -41,15 +43,22 @@ def dcnlab(*words: str) -> str:
     return out.getvalue()
 
 
-def compare(folder: Path, *more: str) -> list[dict[str, object]]:
+def compare(folder: Path, *more: str) -> Rows:
     """`dcnlab compare`, with results in a folder of its own."""
     grid = "--topologies bcube:3,1,torus:3x3 --schemes wmgr,shortest --seeds 2 --failures links=5%"
     return list(json.loads(dcnlab("compare", *grid.split(), "--results", str(folder), "--json", *more)))
 
 
-def test_a_grid_on_dask_is_the_grid_on_this_machine(cluster: LocalCluster, tmp_path: Path) -> None:
-    spread = compare(tmp_path / "dask", "--dask", cluster.scheduler_address)
-    alone = compare(tmp_path / "alone")
+@pytest.fixture(scope="module")
+def grid(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
+    """The grid on Dask, and the folder of its results."""
+    folder = tmp_path_factory.mktemp("grid")
+    return folder, compare(folder, "--dask", cluster.scheduler_address)
+
+
+def test_a_grid_on_dask_is_the_grid_on_this_machine(grid: tuple[Path, Rows], tmp_path: Path) -> None:
+    _, spread = grid
+    alone = compare(tmp_path, "--workers", "1")
     assert len(alone) == 4 * (1 + 2)  # once without failures, and with those of two seeds
     figures = ("topology", "scheme", "seed", "path.mean", "stretch.mean", "table.entries_max")
     assert [[row[key] for key in figures] for row in spread] == [[row[key] for key in figures] for row in alone]
@@ -73,7 +82,7 @@ def test_a_sweep_on_dask(cluster: LocalCluster, tmp_path: Path) -> None:
     words = ["sweep", "bcube:2,1", "--failures", "links", "--steps", "1", "--seeds", "2", "--json"]
     found = [
         json.loads(dcnlab(*words, "--results", str(tmp_path / name), *more))
-        for name, more in (("dask", ("--dask", cluster.scheduler_address)), ("alone", ()))
+        for name, more in (("dask", ("--dask", cluster.scheduler_address)), ("alone", ("--workers", "1")))
     ]
     assert found[0] == found[1]
 
@@ -111,10 +120,11 @@ def tasks(client: Client) -> int:
     return int(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
-def test_a_grid_resumes_where_it_stopped(cluster: LocalCluster, tmp_path: Path) -> None:
-    dask = ("--dask", cluster.scheduler_address)
-    first = compare(tmp_path, *dask)
-    lines = (tmp_path / "results.jsonl").read_text().splitlines()
+def test_a_grid_resumes_where_it_stopped(
+    cluster: LocalCluster, grid: tuple[Path, Rows], tmp_path: Path
+) -> None:
+    folder, first = grid
+    lines = (folder / "results.jsonl").read_text().splitlines()
     (tmp_path / "results.jsonl").write_text("\n".join(lines[:3]) + "\n")
-    assert compare(tmp_path, *dask) == first
+    assert compare(tmp_path, "--dask", cluster.scheduler_address) == first
     assert (tmp_path / "results.jsonl").read_text().splitlines()[:3] == lines[:3]
