@@ -215,13 +215,14 @@ def explore(
         begins.append(len(builder.targets))
     start = np.array(begins, dtype=np.int64)
     link = builder.links(start)
-    arrival = np.where(link == NONE, 0, cost[scheme.fabric.adjacency.peer[link]])
+    arrival, crosses = np.zeros(len(link), dtype=np.int32), link != NONE
+    arrival[crosses] = cost[scheme.fabric.adjacency.peer[link[crosses]]]
     return Chain(
         start,
         np.array(builder.targets, dtype=np.int32),
         np.array(builder.weights, dtype=np.float64),
         link,
-        arrival.astype(np.int32),
+        arrival,
         initial_states,
         scheme.hop_bound(),
     )
