@@ -101,6 +101,21 @@ def test_a_scenario_is_read_before_what_runs_it_is_imported(tmp_path: Path) -> N
     assert "dcnlab.lab.client" not in found
 
 
+def test_the_list_of_topologies_and_schemes_imports_only_what_they_import() -> None:
+    """The sample of `file` is read with networkx, and one scheme has parts from pymetis."""
+    assert (HEAVY - {"networkx", "pymetis"}).isdisjoint(packages(imported_by("list", "--json")))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["evaluate bcube:2,1 --what", "compare --topologies bcube:2,1 --seeds 0", "sweep bcube:2,1 --steps x"],
+)
+def test_a_wrong_command_line_imports_no_evaluator(line: str) -> None:
+    found = imported_by(*line.split())
+    assert {"numpy", "scipy", "numba", "matplotlib"}.isdisjoint(packages(found))
+    assert "dcnlab.evaluator" not in found
+
+
 def packages(modules: list[str]) -> set[str]:
     """The top-level packages of these modules."""
     return {name.partition(".")[0] for name in modules}

@@ -44,7 +44,7 @@ PANELS = {
 #: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 
-#: The commands whose plain command lines :mod:`dcnlab.cli.quick` reads: they do no more than ask a running lab.
+#: The commands whose plain command lines :mod:`dcnlab.cli.quick` reads: they do little more than print.
 QUICK: set[str] = set()
 
 

@@ -35,14 +35,14 @@ PLAIN = [
     "fail l link h0 s0 --json", "fail --json l node h0", "restore l node s0", "heal l node s0", "down l",
     "down --all", "down", "down --all --json", "ping l", "ping l h0 h1", "ping l h0 h1 -4 --json", "ping l -6",
     "iperf l h0 h1", "traceroute l h0 h1", "stats l", "counters l", "next-hops l h0 h3", "stream l h0 h1",
-    "down ''",
+    "down ''", "list", "list --json", "list bcube --json",
 ]  # fmt: skip
 #: typer reads these: they have options with values, something is missing or wrong, or they ask for help.
 OTHERS = [
     "ps x", "ps --jsno", "ps --help", "exec", "exec l", "exec l h0", "exec --help", "exec -x l h0 ls",
     "fail l link", "fail l", "fail l -- node h0", "ping", "next-hops l", "ping l h0 h1 h2",
     "ping l --size 9", "ping l --size=9", "ping l -46", "iperf l h0", "down l m", "down --custom x",
-    "ping l --custom f.py",
+    "ping l --custom f.py", "list --custom f.py", "list a b", "list --help",
 ]  # fmt: skip
 
 

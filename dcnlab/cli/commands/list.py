@@ -11,7 +11,7 @@ from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 
-@command("dcnlab list", "dcnlab list bcube", "dcnlab list brp", name="list", custom=True)
+@command("dcnlab list", "dcnlab list bcube", "dcnlab list brp", name="list", custom=True, quick=True)
 def list_(
     name: Annotated[
         str,

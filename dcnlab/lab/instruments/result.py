@@ -45,7 +45,7 @@ class Result:
     @classmethod
     def figures(cls) -> tuple[str, ...]:
         """The names of the numbers that a scenario can expect: fields, or properties of the class."""
-        return _numbers_of(cls)
+        return _numbers_of(cls)  # type: ignore[arg-type]  # a class can be hashed
 
     def summary(self) -> dict[str, Any]:
         """The figures by name: what a scenario keeps, and by default the table."""
