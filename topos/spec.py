@@ -46,7 +46,7 @@ def instantiate(owner: type, name: str, arguments: str, *given: object) -> objec
 def parameters(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a dataclass that a specification can set (their type can be read from text), the
     positional ones first."""
-    hints = _hints(owner)
+    hints = _hints(owner)  # type: ignore[arg-type]  # a class can be hashed
     fields = [f for f in dataclasses.fields(owner) if f.init and _reader(hints[f.name])]
     return tuple(sorted(fields, key=lambda f: bool(f.kw_only)))
 
