@@ -9,16 +9,14 @@ switch with a plain host.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from typing import Any
 
 import pytest
 
-from addressing import registry as schemes
 from dcnlab.lab.client import Lab
-from tests.addressing.cases import SETTINGS
 from tests.lab import cover
-from topos import registry
+
+pytestmark = pytest.mark.lab
 
 
 def labs() -> list[Any]:
@@ -35,7 +33,6 @@ def labs() -> list[Any]:
     ]
 
 
-@pytest.mark.lab
 @pytest.mark.parametrize(("topology", "scheme"), labs())
 def test_all_pairs_ping(topology: str, scheme: str) -> None:
     with Lab(topology, scheme) as lab:
@@ -47,7 +44,6 @@ def test_all_pairs_ping(topology: str, scheme: str) -> None:
                 assert lab.tables(node["name"])["equal"], node["name"]
 
 
-@pytest.mark.lab
 @pytest.mark.parametrize(
     ("topology", "scheme", "options"),
     [("torus:3x4", "wmgr-cayley", {}), ("torus:3x4", "min-ad", {"flow_control": "credits"})],
@@ -59,25 +55,3 @@ def test_schemes_with_rules_of_their_own_for_a_network(
     """Neither is a kind of network, or a setting of the scheme, that the cover knows."""
     with Lab(topology, scheme, **options) as lab:
         assert lab.pingall().lost == []
-
-
-def test_what_runs_covers_what_there_is() -> None:
-    """By both registries, without the code that chooses."""
-    chosen = cover.cover()
-    assert len(set(chosen)) == len(chosen) < len(cover.product()) / 3
-    assert {spec.partition(":")[0] for spec, _ in chosen} == set(registry.known())
-    examples = {registry.parse(family.example).spec for family in registry.known().values()}
-    assert examples <= {spec for spec, _ in chosen}
-    ran = defaultdict(set)
-    for spec, text in chosen:
-        fabric = registry.fabric(spec)
-        schemes.bind(text, fabric)
-        ran[text].add(fabric.family.name)
-        ran[text.partition(":")[0]].add((fabric.is_end_host(0), fabric.switches > 0))
-    for name, scheme in schemes.known().items():
-        fits = [registry.fabric(spec) for spec in cover.instances()]
-        fits = [fabric for fabric in fits if scheme.incompatibility(fabric.family) is None]
-        assert {(fabric.is_end_host(0), fabric.switches > 0) for fabric in fits} <= ran[name]
-        families = {fabric.family.name for fabric in fits}
-        for text in (name, *SETTINGS.get(name, ())):
-            assert len(ran[text] & families) >= min(2, len(families)), text
