@@ -44,7 +44,8 @@ PANELS = {
 #: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 
-#: The commands whose plain command lines :mod:`dcnlab.cli.quick` reads: they do little more than print.
+#: The commands whose plain command lines :mod:`dcnlab.cli.quick` reads: they ask a
+#: running lab, or print what is known.
 QUICK: set[str] = set()
 
 

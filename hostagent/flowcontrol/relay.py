@@ -176,9 +176,10 @@ class Relay:
             if not queue.scheduled:
                 continue
             self._round_robin.append(queue)
-            waiting = len(queue.buffer.queue)
+            first = queue.buffer.queue[0]
             leaving = self._advance(queue, now)
-            stuck = stuck + 1 if len(queue.buffer.queue) == waiting else 0
+            stays = bool(queue.buffer.queue) and queue.buffer.queue[0] is first
+            stuck = stuck + 1 if stays else 0
             if leaving is not None:
                 yield leaving
         yield from self.credit_state.control_frames(self.blocked)

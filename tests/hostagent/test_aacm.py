@@ -109,7 +109,7 @@ def test_addresses_are_kept_during_the_next_configuration() -> None:
 
 @pytest.mark.parametrize(("sizes", "number", "every"), [("3x4", 552, 5), ("3x3x3", 6480, 97)])
 def test_swaps_are_detected_and_identified(sizes: str, number: int, every: int) -> None:
-    """A sample with cables at every server and at every port; all swaps with DCNLAB_CATALOGUE=all."""
+    """A sample with swapped links at every server and at every port; all swaps with DCNLAB_CATALOGUE=all."""
     every = 1 if os.environ.get("DCNLAB_CATALOGUE") == "all" else every
     trials = list(swaps(torus(sizes), 0, every))
     assert len(trials) == -(-number // every)

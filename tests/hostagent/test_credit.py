@@ -25,6 +25,7 @@ from hostagent.forwarding import packet
 from hostagent.forwarding.decisions import CONSUMED
 from tests.hostagent.frames import agent, from_host, from_nic, scheme, udp
 from topos import registry as topologies
+from topos.graph import LinkState
 
 
 @given(st.integers(0, 63), st.integers(0, 255), st.integers(0, (1 << 24) - 2), st.integers(1, 255))
@@ -224,3 +225,16 @@ def test_packets_of_the_host_are_taken_only_while_there_is_room() -> None:
     relay.blocked.clear()
     assert len(list(relay.frames_to_send(0.0))) == 4
     assert relay.room
+
+
+@pytest.mark.parametrize("credits", [True, False])
+def test_behind_a_packet_that_has_no_path_any_more_the_next_leaves_at_once(credits: bool) -> None:
+    bound = scheme("torus:3x3", "wmgr")
+    relay = Relay(agent(bound, 0), 4, credits)
+    for target in (4, 4, 1):
+        slot, end = from_host(udp(bound, 0, target))
+        assert relay.receive_packet(slot, end, now=0.0) == CONSUMED
+    cut = frozenset(bound.fabric.link_at(4, port) for port, _ in bound.fabric.ports(4))
+    relay.agent.apply_link_state(LinkState(cut))
+    [(_, frame)] = relay.frames_to_send(0.0)
+    assert frame[packet.IP_OFFSET :] == udp(bound, 0, 1)

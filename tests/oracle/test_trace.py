@@ -43,7 +43,7 @@ def instances() -> Iterator[str]:
 
 
 #: Fewer paths per pair than by default: more paths only make the tables longer.
-FEWER = {"ksp": "ksp:k=2"}
+FEWER = {"ksp": "ksp:k=3"}
 
 
 def product() -> list[tuple[str, str]]:

@@ -68,8 +68,8 @@ def bisection(fabric: Fabric, seed: int = 1, failed: Failures = _NO_FAILURES) ->
     """Bisect the servers that did not fail, over the links that are up.
 
     Takes the best of the eigenvector's median cut and of random halves, each improved by local moves
-    (Kernighan and Lin; Fiduccia and Mattheyses).  In asymmetric networks of 20 nodes one half in five
-    leads to the minimum, and eigenvectors differ from processor to processor, so few halves do not do.
+    (Kernighan and Lin; Fiduccia and Mattheyses).  Where links have failed, few halves lead to the
+    minimum, and the eigenvector differs from processor to processor.
     """
     tries = int(np.clip(_TRIED_NODES // fabric.size, *_TRIES))
     matrix = capacity_matrix(fabric, failed.links)

@@ -63,7 +63,7 @@ class Result:
 
 @functools.cache
 def _numbers_of(kind: type[Result]) -> tuple[str, ...]:
-    """The fields of a class that are numbers; to read the types takes a tenth of a millisecond each."""
+    """The fields of a class that are numbers; Python evaluates the text of their types again each time."""
     hints = typing.get_type_hints(kind)
     return tuple(item.name for item in dataclasses.fields(kind) if _is_number(hints[item.name]))
 
