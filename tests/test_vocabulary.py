@@ -33,6 +33,7 @@ PAGES = sorted(
     }
     - EXEMPT
     - {*ROOT.glob("course/miswired-cables/**/*")}  # its subject is physical cabling
+    - {*ROOT.glob("examples/**/__pycache__/*")}  # left by an earlier run
 )
 #: Packages whose texts and comments are read as well.
 CODE = ("topos", "addressing", "controller", "dcnlab")
