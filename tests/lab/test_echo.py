@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dcnlab.lab.instruments.echo import is_lost
+from dcnlab.lab.instruments.echo import Patience, is_lost
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,19 @@ from dcnlab.lab.instruments.echo import is_lost
 )
 def test_a_request_is_lost_when_no_answers_arrive(sent: float, answered: float, now: float, lost: bool) -> None:
     assert is_lost(sent, answered, now, timeout=5) is lost
+
+
+def test_a_stop_of_the_machine_is_not_silence_of_the_lab() -> None:
+    patience = Patience(10)
+    for now in (10.05, 10.1, 70.1, 70.15):  # nothing ran for a minute
+        patience.turn(now)
+    assert patience.spent < 0.3
+    assert not is_lost(0, 0, patience.spent, timeout=5)
+
+
+def test_turns_add_up_to_the_time_that_passes() -> None:
+    patience = Patience(10)
+    for turn in range(1, 201):
+        patience.turn(10 + turn / 20)
+    assert patience.spent == pytest.approx(10)
+    assert is_lost(0, 0, patience.spent, timeout=5)

@@ -28,6 +28,8 @@ _WINDOW = 4
 _SLOW_AFTER = 0.25
 #: Seconds without any answer after which echo requests count as lost.
 PING_TIMEOUT = 5.0
+#: Seconds of which one turn of the loop is taken to be patience at most; the loop waits half of it for packets.
+_TURN = 0.1
 #: A request is lost after so many timeouts even if others are answered: sequence numbers are used again.
 _AT_MOST = 12
 
@@ -55,6 +57,21 @@ def is_lost(sent: float, answered: float, now: float, timeout: float) -> bool:
     return now - max(sent, answered) > timeout or now - sent > _AT_MOST * timeout
 
 
+class Patience:
+    """The seconds that count towards a timeout: those in which answers would have been read.
+
+    When the machine stands still, or this process does, the lab has not been silent.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._last, self.spent = now, 0.0
+
+    def turn(self, now: float) -> None:
+        """A turn of the loop has ended at ``now``, and what has arrived was read."""
+        self.spent += min(now - self._last, _TURN)
+        self._last = now
+
+
 def ping_pairs(
     pairs: Iterable[tuple[Endpoint, Endpoint]],
     timeout: float = PING_TIMEOUT,
@@ -65,8 +82,8 @@ def ping_pairs(
     """Send one echo request with ``size`` bytes from the first to the second of every pair.
 
     A request is lost if it is not answered while no answer to any request arrives for ``timeout`` seconds:
-    as long as answers arrive, the lab is slow, not silent.  ``progress`` gets the number of requests decided.
-    They have the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
+    as long as answers arrive, the lab is slow, not silent (see also :class:`Patience`).  ``progress`` gets the
+    number of requests decided.  They have the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
     """
     return _Pinger(timeout, progress, size, identity).run(pairs)
 
@@ -82,6 +99,7 @@ class _Pinger:
         self._by_descriptor: dict[int, str] = {}
         self._waiting: dict[tuple[str, int], tuple[float, str]] = {}
         self._due: deque[tuple[float, tuple[str, int]]] = deque()
+        self._patience = Patience(time.perf_counter())
         self._answered = 0.0
         self._poll = select.epoll()
         self._identity = os.getpid() & 0xFFFF if identity is None else identity
@@ -121,7 +139,7 @@ class _Pinger:
             self._lost(source.name, target.name)
             return
         self._waiting[key] = (now, target.name)
-        self._due.append((now, key))
+        self._due.append((self._patience.spent, key))
 
     def _open(self, source: Endpoint) -> socket.socket:
         protocol = socket.IPPROTO_ICMPV6 if source.version == 6 else socket.IPPROTO_ICMP
@@ -133,14 +151,15 @@ class _Pinger:
         return handle
 
     def _collect(self) -> None:
-        for descriptor, _ in self._poll.poll(0.05):
+        for descriptor, _ in self._poll.poll(_TURN / 2):
             name = self._by_descriptor[descriptor]
             try:
                 data = self._sockets[name].recv(65_535)
             except BlockingIOError:
                 continue
             self._received(name, data, time.perf_counter())
-        self._expire(time.perf_counter())
+        self._patience.turn(time.perf_counter())
+        self._expire(self._patience.spent)
 
     def _received(self, name: str, data: bytes, now: float) -> None:
         # Raw sockets pass the IPv4 header on, but not the IPv6 header.
@@ -153,7 +172,7 @@ class _Pinger:
             return
         found = self._waiting.pop((name, sequence), None)
         if found is not None:
-            self._answered = now
+            self._answered = self._patience.spent
             self._report.received += 1
             self._report.rtt_ms.append((now - found[0]) * 1000)
             self._decided()
