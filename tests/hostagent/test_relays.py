@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -45,11 +46,18 @@ def edges(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SETTINGS = [{"agents": "host"}, {"agents": "workers"}, {"fast_path": "on"}]
 
 
-@pytest.fixture(params=SETTINGS, ids=str)
+@pytest.fixture(scope="module", params=SETTINGS, ids=str)
 def chain(edges: Path, request: pytest.FixtureRequest) -> Iterator[ServerNetwork]:
     """h0 -- h1 -- h2."""
     with server_network(f"file:{edges}", "wmgr", **request.param) as made:
         assert not made.pool.no_fast_path
+        yield made
+
+
+@pytest.fixture(scope="module")
+def offloading(edges: Path) -> Iterator[ServerNetwork]:
+    """The same with all offloads, which its tests leave on."""
+    with server_network(f"file:{edges}", "wmgr") as made:
         yield made
 
 
@@ -103,6 +111,11 @@ def transmitted(lab: ServerNetwork, node: int) -> int:
 
 
 def test_ping_traceroute_and_a_large_file(chain: ServerNetwork) -> None:
+    before = chain.pool.stats()
+
+    def grown(node: int, name: str) -> int:
+        return chain.pool.stats()[node].get(name, 0) - before[node].get(name, 0)
+
     assert " 0% packet loss" in ping(chain, 0, 2)
     assert " 0% packet loss" in ping(chain, 2, 0, "-s", "8000")
     hops = chain.run(0, "traceroute", "-n", "-q", "1", "-w", "5", chain.addresses[2]).splitlines()[1:]
@@ -112,12 +125,11 @@ def test_ping_traceroute_and_a_large_file(chain: ServerNetwork) -> None:
 
     def all_relayed() -> bool:
         """True but while a packet is on its way; the relay answered the one whose TTL expired."""
-        counts = chain.pool.stats()
-        relayed = counts[1]["relayed"]
-        return relayed > 1000 and relayed == counts[0]["originated"] + counts[2]["originated"] - 1
+        relayed = grown(1, "relayed")
+        return relayed > 1000 and relayed == grown(0, "originated") + grown(2, "originated") - 1
 
     poll(all_relayed)
-    assert chain.pool.stats()[1]["dropped: TTL expired"] == 1
+    assert grown(1, "dropped: TTL expired") == 1
 
 
 def test_a_burst_arrives_whole_and_in_order(edges: Path) -> None:
@@ -167,6 +179,7 @@ def test_iperf_and_super_packets(chain: ServerNetwork) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
+    before = chain.pool.stats()[1]["relayed"]
     assert server.stdout is not None
     with server, server.stdout:
         server.stdout.readline()
@@ -175,25 +188,44 @@ def test_iperf_and_super_packets(chain: ServerNetwork) -> None:
     rates = [float(rate) for rate in re.findall(r"([\d.]+) Mbits/sec.*receiver", report)]
     assert rates
     assert rates[-1] > 0
-    counts = chain.pool.stats()
+    relayed = chain.pool.stats()[1]["relayed"] - before
     sent = rates[-1] * 1e6 / 8
-    assert sent / counts[1]["relayed"] > 3000  # far more than an MTU: super-packets stay whole
+    assert sent / relayed > 3000  # far more than an MTU: super-packets stay whole
 
 
 @pytest.mark.parametrize("off", [*itertools.chain(*(itertools.combinations(OFFLOADS, n) for n in range(4)))])
 @pytest.mark.parametrize("where", ["source", "relay"])
 def test_every_combination_of_offloads_leaves_checksums_right(
-    edges: Path, off: tuple[str, ...], where: str
+    offloading: ServerNetwork, off: tuple[str, ...], where: str
 ) -> None:
-    with server_network(f"file:{edges}", "wmgr") as lab:
-        interfaces = {"source": [(0, "dcn0"), (0, "h0-eth1")], "relay": [(1, "h1-eth1"), (1, "h1-eth2")]}[where]
-        for (node, interface), feature in itertools.product(interfaces, off):
-            lab.run(node, "ethtool", "-K", interface, feature, "off")
-        output = captured(lab, lambda: transfer(lab, 0, 2, 2 * MEGABYTE))
-        assert checksum_errors(lab, 2) == checksum_errors(lab, 0) == 0
-        if "tx" in off:
-            assert "cksum" in output
-            assert "incorrect" not in output
+    interfaces = {"source": [(0, "dcn0"), (0, "h0-eth1")], "relay": [(1, "h1-eth1"), (1, "h1-eth2")]}[where]
+    with switched_off(offloading, interfaces, off):
+        output = captured(offloading, lambda: transfer(offloading, 0, 2, 2 * MEGABYTE))
+    assert checksum_errors(offloading, 2) == checksum_errors(offloading, 0) == 0
+    if "tx" in off:
+        assert "cksum" in output
+        assert "incorrect" not in output
+
+
+@contextlib.contextmanager
+def switched_off(lab: ServerNetwork, interfaces: list[tuple[int, str]], off: tuple[str, ...]) -> Iterator[None]:
+    """Without these offloads of interfaces; afterwards all are as before."""
+    before = {one: features(lab, *one) for one in interfaces} if off else {}
+    for node, interface in before:
+        lab.run(node, "ethtool", "-K", interface, *(word for name in off for word in (name, "off")))
+    yield
+    for (node, interface), wanted in before.items():
+        lab.run(node, "ethtool", "-K", interface, *(word for name in off for word in (name, "on")))
+        more = dict(wanted.items() - features(lab, node, interface).items())  # which that switched on as well
+        if more:
+            lab.run(node, "ethtool", "-K", interface, *(word for one in more.items() for word in one))
+        assert features(lab, node, interface) == wanted
+
+
+def features(lab: ServerNetwork, node: int, interface: str) -> dict[str, str]:
+    """The offloads of an interface, on or off."""
+    lines = lab.run(node, "ethtool", "-k", interface).splitlines()[1:]
+    return {name.strip(): state.split()[0] for name, state in (line.split(":") for line in lines)}
 
 
 def captured(lab: ServerNetwork, action: Callable[[], None]) -> str:
