@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+#: The folder of the project's programs.
+PROGRAMS = str(Path(sys.executable).parent)
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
 _MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+(?:,\d{3})*\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
@@ -46,9 +48,8 @@ def steps(text: str) -> Iterator[Step]:
             yield Step(_EXIT.sub("", command), tuple(shown), int(code[1]) if code else 0)
 
 
-def run(step: Step, timeout: float = 1800) -> subprocess.CompletedProcess[str]:
+def run(step: Step, timeout: float = 1800, programs: str = PROGRAMS) -> subprocess.CompletedProcess[str]:
     """Run a command in the project's folder with the project's programs first on the path."""
-    programs = Path(sys.executable).parent
     return subprocess.run(
         ["bash", "-c", f'PATH="{programs}:$PATH"\n{step.command}'],
         cwd=ROOT,

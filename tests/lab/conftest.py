@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab import forked
 from tests.lab.cluster import Cluster, cluster
 
 LIMIT = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
@@ -37,6 +38,13 @@ def own_labs() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)
         yield
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of programs that do not import everything again for each command."""
+    with forked.programs(tmp_path_factory.mktemp("programs")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests import console
+from tests.lab import forked
 
 ROOT = Path(__file__).parents[2]
+README = "README.md"
 EXECUTED = sorted(
     str(path.relative_to(ROOT))
-    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    for path in (ROOT / README, *(ROOT / "docs").glob("*.md"))
     if "```console\n$ " in path.read_text()
 )
 #: Scenarios launch labs of their own and check times, so they run apart from the rest of their page.
@@ -63,9 +65,17 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.lab
 @pytest.mark.timeout(3600)  # a page has up to twenty commands, and the machine may be busy
-@pytest.mark.parametrize("name", EXECUTED)
-def test_a_document(name: str, alone: None) -> None:
+@pytest.mark.parametrize("name", [name for name in EXECUTED if name != README])
+def test_a_document(name: str, alone: None, programs: Path) -> None:
     for step in console.steps((ROOT / name).read_text()):
+        if not step.command.startswith(SCENARIO):
+            runs_as_shown(step, f"{programs}:{console.PROGRAMS}")
+
+
+@pytest.mark.lab
+@pytest.mark.timeout(3600)
+def test_the_readme_in_processes_of_its_own(alone: None) -> None:
+    for step in console.steps((ROOT / README).read_text()):
         if not step.command.startswith(SCENARIO):
             runs_as_shown(step)
 
@@ -73,33 +83,32 @@ def test_a_document(name: str, alone: None) -> None:
 @pytest.mark.lab
 @pytest.mark.quiet
 @pytest.mark.parametrize("name", WITH_SCENARIOS)
-def test_scenarios_of_a_document(name: str, alone: None) -> None:
+def test_scenarios_of_a_document(name: str, alone: None, programs: Path) -> None:
     for step in console.steps((ROOT / name).read_text()):
         if step.command.startswith(SCENARIO):
-            runs_as_shown(step)
+            runs_as_shown(step, f"{programs}:{console.PROGRAMS}")
 
 
-def runs_as_shown(step: console.Step) -> None:
-    done: subprocess.CompletedProcess[str] = console.run(step)
+def runs_as_shown(step: console.Step, programs: str = console.PROGRAMS) -> None:
+    done: subprocess.CompletedProcess[str] = console.run(step, programs=programs)
     assert done.returncode == step.code, f"$ {step.command}\n{done.stdout}"
     assert console.agrees(step.shown, done.stdout), f"$ {step.command}\n{done.stdout}"
 
 
 def test_the_readme_and_the_tutorial_are_among_them() -> None:
-    assert {"README.md", "docs/tutorial.md"} <= set(EXECUTED)
+    assert {README, "docs/tutorial.md"} <= set(EXECUTED)
     assert "docs/tutorial.md" in WITH_SCENARIOS
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("name", ["README.md", "docs/evaluation.md", "docs/python.md", "docs/api.md"])
-def test_python_examples(name: str, alone: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [README, "docs/evaluation.md", "docs/python.md", "docs/api.md"])
+def test_python_examples(name: str, alone: None, programs: Path, tmp_path: Path) -> None:
     examples = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
     assert examples
     for example in examples:
         script = tmp_path / "example.py"
         script.write_text(example)
-        done = subprocess.run(
-            [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        python = sys.executable if name == README else programs / forked.SCRIPT
+        done = subprocess.run([python, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout
