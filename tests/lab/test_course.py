@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +33,9 @@ UNSOLVED = {
 }  # fmt: skip
 
 
-def grade(folder: Path) -> tuple[int, dict[str, Any]]:
+def grade(programs: Path, folder: Path) -> tuple[int, dict[str, Any]]:
     """In a process of its own, for a student's scheme is loaded."""
-    words = [sys.executable, "-m", "dcnlab.cli", "grade", str(folder), "--json"]
+    words = [programs / "dcnlab", "grade", folder, "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -44,19 +43,21 @@ def grade(folder: Path) -> tuple[int, dict[str, Any]]:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("name", NAMES)
-def test_a_solution_gets_all_points(name: str, tmp_path: Path) -> None:
+def test_a_solution_gets_all_points(name: str, programs: Path, tmp_path: Path) -> None:
     exercises.copy(name, tmp_path / name, solution=True)
-    code, found = grade(tmp_path / name)
+    code, found = grade(programs, tmp_path / name)
     assert (code, found["passed"], found["remarks"]) == (0, True, []), found
     assert found["points"] == found["of"] == len(found["tasks"])
 
 
 @pytest.mark.lab
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unsolved_exercise_fails_for_what_a_student_has_to_do(name: str, tmp_path: Path) -> None:
+def test_an_unsolved_exercise_fails_for_what_a_student_has_to_do(
+    name: str, programs: Path, tmp_path: Path
+) -> None:
     exercises.copy(name, tmp_path / name)
     assert not (tmp_path / name / exercises.SOLUTION).exists()
-    code, found = grade(tmp_path / name)
+    code, found = grade(programs, tmp_path / name)
     assert (code, found["passed"]) == (1, False)
     assert {task["text"] for task in found["tasks"] if not task["held"]} == UNSOLVED[name]
     assert all(bool(task["hint"]) != task["held"] for task in found["tasks"])

@@ -32,18 +32,16 @@ print(json.dumps({
 """
 
 
-def up(file: Path, topology: str = "bcube:4,1", text: str = "") -> subprocess.CompletedProcess[str]:
-    words = ["up", topology, "--scheme", "brp", "--script", str(file)]
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], input=text, capture_output=True, text=True, check=False
-    )
+def up(programs: Path, file: Path) -> subprocess.CompletedProcess[str]:
+    words = [programs / "dcnlab", "up", "bcube:2,1", "--scheme", "brp", "--script", file]
+    return subprocess.run(words, input="", capture_output=True, text=True, check=False)
 
 
 @pytest.mark.lab
-def test_a_script_has_the_network(tmp_path: Path) -> None:
+def test_a_script_has_the_network(programs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("NAME = 'a module beside the script'\n")
     (tmp_path / "own.py").write_text(OWN)
-    done = up(tmp_path / "own.py", "bcube:2,1")
+    done = up(programs, tmp_path / "own.py")
     assert done.returncode == 0, done.stderr
     for wanted in (
         '"same": true',
@@ -67,9 +65,11 @@ def test_a_script_has_the_network(tmp_path: Path) -> None:
         ("exit('no')", 1, "no"),
     ],
 )
-def test_the_error_of_a_script_is_one_line(tmp_path: Path, text: str, code: int, error: str) -> None:
+def test_the_error_of_a_script_is_one_line(
+    programs: Path, tmp_path: Path, text: str, code: int, error: str
+) -> None:
     (tmp_path / "script.py").write_text(text)
-    done = up(tmp_path / "script.py", "bcube:2,1")
+    done = up(programs, tmp_path / "script.py")
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert error in done.stderr
@@ -94,9 +94,9 @@ def test_the_table_names_every_example_of_mininet() -> None:
 
 
 @pytest.mark.lab
-def test_examples_of_mininet_run_unchanged_or_are_refused() -> None:
+def test_examples_of_mininet_run_unchanged_or_are_refused(programs: Path) -> None:
     """All at once, because most of them wait."""
-    words = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:4,1", "--scheme", "brp", "--script"]
+    words = [programs / "dcnlab", "up", "bcube:3,1", "--scheme", "brp", "--script"]
     started = {
         name: subprocess.Popen(
             [*words, str(EXAMPLES / f"{name}.py")], stdin=subprocess.DEVNULL,
