@@ -20,6 +20,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from tests.lab.controllers import TESTCONTROLLER, free_port, learning_switch
+from tests.lab.lines import dcnlab
 from tests.lab.terminal import DCNLAB, Terminal
 from tests.ovs import poll
 
@@ -70,11 +71,6 @@ class Links(OSKenApp):
         self.links.add((found.link.src.dpid, found.link.src.port_no))
         self.logger.info("links discovered: %d", len(self.links))
 """
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
 def controller(lab: Lab) -> dict[str, Any]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.lab.lines import dcnlab
 
 pytestmark = pytest.mark.lab
 
 
 def explain(lab: Lab, a: str, b: str) -> tuple[int, list[dict[str, object]], str]:
-    command = [sys.executable, "-m", "dcnlab.cli", "explain", lab.config.name, a, b, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    done = dcnlab("explain", lab.config.name, a, b, "--json")
     found = json.loads(done.stdout)
     return done.returncode, found.get("steps", []), done.stderr
 
