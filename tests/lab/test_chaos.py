@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab import lines
 from tests.lab.terminal import DCNLAB
 
 pytestmark = pytest.mark.lab
@@ -34,6 +35,7 @@ class Forgetful(Shortest):
 
 
 def dcnlab(*words: object) -> subprocess.CompletedProcess[str]:
+    """A process of its own: it loads a scheme that other tests must not see."""
     return subprocess.run([*DCNLAB, *map(str, words)], capture_output=True, text=True, check=False)
 
 
@@ -48,7 +50,7 @@ def dcnlab(*words: object) -> subprocess.CompletedProcess[str]:
     ids=["plain", "multipath", "unconfigured", "plain hosts"],
 )
 def test_labs_hold(topology: str, options: tuple[object, ...]) -> None:
-    done = dcnlab("chaos", topology, *options, "--steps", 4, "--json")
+    done = lines.dcnlab("chaos", topology, *map(str, options), "--steps", "4", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert (found["held"], found["steps"], found["violated"], found["scenario"]) == (True, 4, [], "")
@@ -89,7 +91,7 @@ def test_a_fault_is_shrunk_to_a_scenario_that_shows_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_checked_is_one_line(words: tuple[str, ...], text: str) -> None:
-    done = dcnlab("chaos", "bcube:2,1", "--scheme", "brp", *words)
+    done = lines.dcnlab("chaos", "bcube:2,1", "--scheme", "brp", *words)
     assert done.returncode == 2
     assert text in done.stderr
     assert len(done.stderr.splitlines()) == 1
