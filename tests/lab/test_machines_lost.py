@@ -19,6 +19,7 @@ from dcnlab.lab.errors import LabError, UsageError
 from tests.lab.cluster import Cluster, until
 from tests.lab.machines import (
     all_answer,
+    assert_lost,
     attached,
     cut_link,
     end_part,
@@ -174,7 +175,7 @@ def test_a_machine_that_was_lost_rejoins(three: Cluster, lab: Lab) -> None:
     inside = Lab.attach(f"{lab.config.name}-m2")
     assert [one.impairments for one in inside.impairments()] == [{"loss": "1%"}]
     lab.impair(a, b, clear=True)
-    assert lab.pingall().lost == []
+    assert_lost(lab)
     lab.restore(a, b)
     assert lab.info()["down"] == []
     with pytest.raises(UsageError, match="no machine of this lab is lost"):
@@ -231,7 +232,7 @@ def test_a_part_that_is_killed_leaves_nothing_and_rejoins(three: Cluster, lab: L
     until(lambda: interfaces(three.machines[1]) == {"lo", "up0"})
     assert lab.rejoin("m1").machines == ["m1"]
     assert lab.info()["down"] == []
-    assert lab.pingall().lost == []
+    assert_lost(lab)
 
 
 def knows_failures(lab: Lab) -> bool:
