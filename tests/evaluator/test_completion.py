@@ -69,7 +69,7 @@ def exact(flows: list[Flow]) -> list[Fraction]:
     return [ends[number] for number in range(len(flows))]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(some_flows())
 def test_shares_over_time_equal_those_in_fractions(flows: list[Flow]) -> None:
     assert ends_of(flows) == pytest.approx([float(end) for end in exact(flows)], rel=1e-9)
