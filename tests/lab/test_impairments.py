@@ -229,6 +229,8 @@ def test_the_process_that_delays_is_started_again(lab: Lab) -> None:
 
 @pytest.mark.lab
 def test_changes_lose_no_packets_that_wait(lab: Lab) -> None:
+    lab.impair(rate="50Mbit", delay="1ms")  # the kernel drops what is sent while it attaches the first of them
+    lab.impair(clear=True)
     stream = lab.begin(Stream("h0", "h1", every=0.001))
     for number in range(20):
         lab.impair(rate=f"{20 + number}Mbit")

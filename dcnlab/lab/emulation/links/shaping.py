@@ -3,7 +3,8 @@
 With netem all of a shape is netem's, except a rate that stood when the lab was launched, which is htb's.
 Without netem the rate is htb's, and a program loses packets (:mod:`dcnlab.lab.emulation.links.loss`) where that
 is allowed.  All else is imposed by a process (:mod:`dcnlab.lab.emulation.links.delays`).  A change
-alters what is there, so that packets that wait are not lost.
+alters what is there, so that packets that wait are not lost.  Only the first one at an interface may lose what
+is sent in that moment: the kernel stops an interface to attach a queueing discipline, clsact included.
 """
 
 from __future__ import annotations
