@@ -2,8 +2,8 @@
 
 ``dcnlab`` is the program, ``python-script FILE`` runs a script.
 
-Each command has arguments, a folder, variables, standard streams and an exit code of its own, as in a
-process that begins anew.  What it loads, others do not have.
+Each command has arguments, a folder, variables, standard streams and an exit code of its own, as in
+a new process.  What it loads, others do not have.
 """
 
 from __future__ import annotations
@@ -111,7 +111,10 @@ def run() -> int:
             sys.path[0] = str(Path(sys.executable).parent)
             runpy.run_module("dcnlab.cli", run_name="__main__", alter_sys=True)
     except SystemExit as end:
-        return int(end.code or 0)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            return 1
+        return end.code or 0
     return 0
 
 
