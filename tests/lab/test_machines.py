@@ -99,6 +99,7 @@ def test_hosts_whose_switches_are_on_another_machine(three: Cluster, tmp_path: P
         for number in range(2):
             end_part(lab, number)
             lab.rejoin(f"m{number}")
+            assert all(lab.tables(f"s{switch}")["equal"] for switch in range(20))
             assert_lost(lab)
     until(lambda: nothing_left(three, lab_name))
 

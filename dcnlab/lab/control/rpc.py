@@ -146,6 +146,10 @@ def _receive(call: Call) -> bool:
     return True
 
 
+class Disconnected(LabError):
+    """The lab has disconnected before it answered: it has ended, or the client has left."""
+
+
 class Connection:
     """The client's end: one request, then its answers, each within ``timeout`` seconds (None: no limit)."""
 
@@ -174,7 +178,8 @@ class Connection:
         descriptors: tuple[int, ...] = (),
         **arguments: Any,
     ) -> Any:
-        """Send a request and wait for the answer; raises LabError or UsageError with the lab's text."""
+        """Send a request and wait for the answer; raises LabError or UsageError with the lab's text, and
+        Disconnected when there is none."""
         _log.debug("request %s", _shown({"op": op, **arguments}))
         for answer in self._answers(encode({"op": op, **arguments}), descriptors):
             if "progress" in answer:
@@ -184,7 +189,7 @@ class Connection:
                 raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
             else:
                 return answer["result"]
-        raise LabError("the lab ended before it answered")
+        raise Disconnected("the lab ended before it answered")
 
     def stream(self, op: str, **arguments: Any) -> Iterator[Any]:
         """Send a request; the reports of its progress, one by one, until it ends."""

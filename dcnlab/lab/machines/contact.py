@@ -33,15 +33,24 @@ class PartGone(PartUnreachable):
 
 
 class Contact:
-    """The contact of the part that listens at ``path``; ``peers`` are its links to other machines."""
+    """The contact of the part that listens at ``path``; ``peers`` are its links to other machines.
+
+    It is that part's only: one that is launched again after a loss listens at the same path, and has its own.
+    """
 
     def __init__(self, path: Path, peers: Iterable[int]) -> None:
         self._path, self._peers = path, frozenset(peers)
+        #: The process that listens there for this part; 0 until it has been launched.
+        self._guard = 0
         #: When the coordinator asked last; None until it watches the part.
         self._heard: float | None = None
         #: The links that are down elsewhere, and those to machines that do not answer, as the coordinator says.
         self._said: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         self._ended = threading.Event()
+
+    def begin(self, guard: int) -> None:
+        """The part has been launched, and this process holds it."""
+        self._guard = guard
 
     def note(self, request: Mapping[str, Any] | None = None) -> None:
         """The coordinator asks something: a new request, or for what has come of an earlier one."""
@@ -56,6 +65,11 @@ class Contact:
     def end(self) -> None:
         """Look no longer."""
         self._ended.set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it looks no longer: it was ended, or another part listens at the path."""
+        return self._ended.is_set()
 
     def _run(self) -> None:
         isolated = False
@@ -76,4 +90,7 @@ class Contact:
 
     def _tell(self, links: frozenset[int], unreachable: frozenset[int]) -> None:
         with contextlib.suppress(LabError), contextlib.closing(Connection(self._path)) as connection:
+            if connection.peer != self._guard:
+                self.end()
+                return
             connection.call("elsewhere", links=sorted(links), unreachable=sorted(unreachable))

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from dcnlab.lab.control import runtime
-from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.control.rpc import Connection, Disconnected
 from dcnlab.lab.control.stopping import end
 from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
@@ -76,6 +76,7 @@ class PartActor:
             if again:
                 await self._in_thread(end, self._lab.path)
             await self._in_thread(self._lab.start)
+            self._contact.begin(self._lab.guard_pid)
         except LabError as error:
             return {"error": str(error), "code": error.exit_code}
         return {"seconds": self._lab.stages, "launch_s": self._lab.launch_s}
@@ -116,7 +117,7 @@ class PartActor:
     async def leave(self, number: int) -> None:
         """The client has gone."""
         if number in self._requests:
-            self._requests[number].connection.leave()
+            self._requests[number].leave()
 
     async def clock(self) -> float:
         """The machine's monotonic clock, in seconds."""
@@ -161,6 +162,7 @@ class _Request:
         #: The outputs that nobody reads any more.
         self._closed: set[int] = set()
         self._closing = threading.Lock()
+        self._left = False
         self._path = lab.path
         try:
             self.connection = Connection(lab.path)
@@ -215,6 +217,11 @@ class _Request:
                 os.close(self._input)
             self._input = -1
 
+    def leave(self) -> None:
+        """The client has gone: end the request."""
+        self._left = True
+        self.connection.leave()
+
     def message(self, message: Mapping[str, Any]) -> None:
         """Pass a message of the client on."""
         if "signal" in message:
@@ -238,6 +245,8 @@ class _Request:
         last: Item
         try:
             last = ("result", self._call(request, descriptors, progress))
+        except Disconnected as error:  # of a part that is being killed, its socket may answer for a moment
+            last = ("error", (str(error), error.exit_code if self._left else _GONE))
         except LabError as error:
             last = ("error", (str(error), error.exit_code if runtime.in_use(self._path) else _GONE))
         except Exception as error:  # of a connection that was closed

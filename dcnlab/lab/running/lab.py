@@ -234,8 +234,13 @@ class RunningLab:
         when the lab has converged."""
         with self._link_lock:
             changed = self._unreachable.follow(unreachable)
-            self.link_state.report_elsewhere(links)
-            self._unreachable.settle(changed)
+            # Those that come back count as down until their ends here are up: else the controller would be told
+            # of them before its switches tell it, and would not count the change of tables among this one.
+            self.link_state.report_elsewhere({*links, *changed})
+            try:
+                self._unreachable.settle(changed)
+            finally:
+                self.link_state.report_elsewhere(links)
         self.link_state.await_state()
 
     def _report_unseen(self, links: Sequence[Link]) -> None:
