@@ -207,9 +207,13 @@ def test_a_part_that_is_killed_under_traffic_rejoins_and_every_credit_comes_back
     with attached(lab_name) as lab:
         here, there = (f"h{min(nodes_of(lab, number))}" for number in (0, 1))
 
+        errors: list[str] = []
+
         def flow(source: str, target: str) -> None:
-            with contextlib.suppress(LabError):  # it ends when the machine is lost
+            try:
                 lab.iperf(source, target, seconds=60)
+            except LabError as error:
+                errors.append(str(error))
 
         flows = [threading.Thread(target=flow, args=ends) for ends in ((here, there), (there, here))]
         for each in flows:
@@ -217,7 +221,8 @@ def test_a_part_that_is_killed_under_traffic_rejoins_and_every_credit_comes_back
         until(lambda: lab.buffers().exhausted > 1)
         end_part(lab, 1)
         for each in flows:
-            each.join()
+            each.join(30)  # they end at once, not after their time
+        assert [error.partition(") ")[0] for error in errors] == ["m1 (10.99.0.2"] * 2
         assert lab.rejoin("m1").machines == ["m1"]
         until(lambda: lab.pingall().lost == [])  # tables of other machines follow a moment later
         until(lambda: not any(one.waiting or one.used for one in lab.buffers().channels))

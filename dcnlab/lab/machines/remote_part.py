@@ -200,7 +200,7 @@ class RemotePart:
             threading.Thread(target=self._pass_input, args=arguments, daemon=True).start()
         for one in served:
             one.started.add_done_callback(lambda _: self._tell(number, ended, "go"))
-            one.result.add_done_callback(lambda _: self._tell(number, ended, "stop"))
+            one.result.add_done_callback(lambda found: self._end_with(found, number, ended))
 
         closed: set[int] = set()
 
@@ -216,8 +216,21 @@ class RemotePart:
 
         try:
             return self._follow(number, call.progress, write)
+        except LabError:
+            for one in served:  # what failed there is why it failed here
+                if one.result.done():
+                    one.result.result()
+            raise
         finally:
             ended.set()
+
+    def _end_with(self, served: Future[Any], number: int, ended: threading.Event) -> None:
+        """What another part has served for a measurement has ended: end that, at once where it has failed."""
+        if served.exception() is None:
+            self._tell(number, ended, "stop")
+        elif not ended.is_set():
+            with contextlib.suppress(LabError):
+                self._do("leave", number)
 
     def _tell(self, number: int, ended: threading.Event, word: str) -> None:
         """Have a measurement that has not ended go on or stop."""
@@ -244,10 +257,18 @@ class RemotePart:
                 elif kind == "output":
                     write(*value)
                 elif kind == "error":
-                    raise raised(value)
+                    raise self._named(raised(value))
                 else:
                     return value
             items = self._do("fetch", number)
+
+    def _named(self, error: LabError) -> LabError:
+        """An error of the part; which part it is where that has ended."""
+        return self._gone(error) if isinstance(error, PartGone) else error
+
+    def _gone(self, error: Exception) -> PartGone:
+        text = " ".join(str(error).split()) or type(error).__name__
+        return PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}")
 
     def _pass_messages(self, call: Call, number: int, ended: threading.Event) -> None:
         with contextlib.suppress(LabError):  # of a machine that does not answer: the call itself raises it
@@ -317,8 +338,7 @@ class RemotePart:
         except LabError:
             raise
         except Exception as error:  # Dask raises many kinds when a worker has gone
-            text = " ".join(str(error).split()) or type(error).__name__
-            raise PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}") from error
+            raise self._gone(error) from error
 
 
 def _read(stream: BinaryIO) -> bytes:
