@@ -21,8 +21,15 @@ from tests.lab.underlay import Machine, underlay
 
 #: Seconds within which anything must have happened.
 TIMEOUT = 240.0
-#: Dask keeps connections over which nothing comes: how long tests part machines depends on the load.
-_PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "600s"}
+_SETTINGS = {
+    # Dask keeps connections over which nothing comes: how long tests part machines depends on the load.
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "600s",
+    # It looks at itself seldom, not a hundred times a second: nothing here reads what it finds.
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "5s",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "5s",
+}
 
 
 @dataclass
@@ -69,7 +76,7 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
     """Machines with workers of a scheduler, TLS everywhere; with a ``nanny`` Dask starts workers again."""
     certificates = Certificates(folder)
     certificates.create()
-    environment = {**os.environ, "DCNLAB_MACHINES": str(folder), **_PATIENT}
+    environment = {**os.environ, "DCNLAB_MACHINES": str(folder), **_SETTINGS}
     dask = [sys.executable, "-m", "dask"]
     with underlay(count, mtu) as machines, contextlib.ExitStack() as stack:
         log = folder / "scheduler.log"
@@ -100,7 +107,7 @@ def until(holds: Any) -> None:
 
 @contextlib.contextmanager
 def running(
-    command: list[str], log: Path, settings: Mapping[str, str] = _PATIENT
+    command: list[str], log: Path, settings: Mapping[str, str] = _SETTINGS
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A process that ends with the block, with these settings of Dask."""
     process = _started(command, log, settings)
@@ -110,7 +117,7 @@ def running(
         _end(process)
 
 
-def _started(command: list[str], log: Path, settings: Mapping[str, str] = _PATIENT) -> subprocess.Popen[bytes]:
+def _started(command: list[str], log: Path, settings: Mapping[str, str] = _SETTINGS) -> subprocess.Popen[bytes]:
     with log.open("wb") as file:
         return subprocess.Popen(
             command,
