@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
-import os
+import subprocess
 import sys
-import traceback
-from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from subprocess import CompletedProcess, run
+from subprocess import CompletedProcess
 
 from dcnlab.cli import program, show
 
@@ -31,38 +28,7 @@ def dcnlab(*words: str | Path) -> CompletedProcess[str]:
     return CompletedProcess(line, code or 0, out.getvalue(), err.getvalue())
 
 
-def each_alone(folder: Path, *lines: Sequence[str]) -> list[CompletedProcess[str]]:
-    """The same, each in a process of its own that begins in that folder: what it loads, others do not have.
-
-    They are children of one process that has imported the program.
-    """
-    done = run(
-        [sys.executable, "-m", "tests.lab.lines", str(folder)],
-        input=json.dumps(lines), capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
-    return [CompletedProcess(*found) for found in json.loads(done.stdout)]
-
-
-def _alone(folder: str, line: Sequence[str]) -> tuple[Sequence[str], int, str, str]:
-    """Run a line in a child."""
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.chdir(folder)
-            done = dcnlab(*line)
-            with open(write, "w") as pipe:
-                json.dump([done.returncode, done.stdout, done.stderr], pipe)
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    os.close(write)
-    with open(read) as pipe:
-        code, out, err = json.load(pipe)
-    os.waitpid(child, 0)
-    return line, code, out, err
-
-
-if __name__ == "__main__":
-    print(json.dumps([_alone(sys.argv[1], line) for line in json.load(sys.stdin)]))
+def alone(programs: Path, folder: Path, *words: str | Path) -> CompletedProcess[str]:
+    """The same in a process of its own (:mod:`tests.lab.forked`), which begins in that folder."""
+    line = [programs / "dcnlab", *words]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)

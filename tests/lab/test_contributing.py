@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from distributed import LocalCluster
 
 from dcnlab.cli import app, loading
 from tests.clean import check_clean
-from tests.lab.lines import each_alone
+from tests.lab.lines import alone
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -30,6 +31,7 @@ SHOWN = {
 }
 loading.load_all()
 COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+Dcnlab = Callable[..., subprocess.CompletedProcess[str]]
 CUSTOM = ("--custom", "ring.py", "--custom", "roundabout.py")
 
 
@@ -49,37 +51,36 @@ def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedPr
     )  # fmt: skip
 
 
-def dcnlab(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return run(folder, "dcnlab.cli", *words, **environment)
+@pytest.fixture
+def dcnlab(programs: Path, folder: Path) -> Dcnlab:
+    """The program, started in that folder."""
+    return functools.partial(alone, programs, folder)
 
 
-def test_the_catalogue_lists_them(folder: Path) -> None:
+def test_the_catalogue_lists_them(dcnlab: Dcnlab) -> None:
     lines = ("list", "--json", *CUSTOM), ("list", "--json")
-    found, plain = (json.loads(done.stdout)["topologies"] for done in each_alone(folder, *lines))
+    found, plain = (json.loads(dcnlab(*line).stdout)["topologies"] for line in lines)
     ring = next(t for t in found if t["name"] == "ring")
     assert {"roundabout", "shortest", "wmgr"} <= set(ring["schemes"])
     assert "ring" not in [t["name"] for t in plain]
 
 
-def test_offline_commands_use_them(folder: Path) -> None:
-    path, evaluate, topology = each_alone(
-        folder,
-        ("path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", *CUSTOM),
-        ("evaluate", "ring:6", "--scheme", "roundabout", "--json", *CUSTOM),
-        ("topology", "ring:2", *CUSTOM),
-    )
+def test_offline_commands_use_them(dcnlab: Dcnlab) -> None:
+    path = dcnlab("path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", *CUSTOM)
+    evaluate = dcnlab("evaluate", "ring:6", "--scheme", "roundabout", "--json", *CUSTOM)
+    topology = dcnlab("topology", "ring:2", *CUSTOM)
     assert json.loads(path.stdout)["path"] == ["h0", "h5", "h4"]
     [figures] = json.loads(evaluate.stdout)["schemes"]
     assert (figures["delivered"], figures["stretch"]["max"], figures["path"]["max"]) == (1.0, 1.0, 3)
     assert "n must be at least 3" in topology.stderr
 
 
-def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: Path) -> None:
+def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: Path, dcnlab: Dcnlab) -> None:
     grid = ("--topologies", "ring:6,ring:8", "--schemes", "roundabout", "--workers", "1")
     words = ("compare", *grid, "--json", *CUSTOM)
     lines = []
     for _ in range(2):
-        done = dcnlab(folder, *words)
+        done = dcnlab(*words)
         assert [row["path.max"] for row in json.loads(done.stdout)] == [3, 4], done.stderr
         lines.append(len(next(folder.rglob("results.jsonl")).read_text().splitlines()))
         with (folder / "roundabout.py").open("a") as file:
@@ -87,15 +88,15 @@ def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: 
     assert lines == [2, 4]
 
 
-def test_workers_of_a_dask_scheduler_use_them(folder: Path) -> None:
+def test_workers_of_a_dask_scheduler_use_them(folder: Path, dcnlab: Dcnlab) -> None:
     """Its workers were started elsewhere, without the option."""
     with LocalCluster(n_workers=1, processes=True, host="127.0.0.1", dashboard_address=None) as cluster:
         words = ("compare", "--topologies", "ring:6", "--schemes", "roundabout", "--json", *CUSTOM)
-        done = dcnlab(folder, *words, "--dask", cluster.scheduler_address)
+        done = dcnlab(*words, "--dask", cluster.scheduler_address)
         assert [row["path.max"] for row in json.loads(done.stdout)] == [3], done.stderr
         with (folder / "roundabout.py").open("a") as file:
             file.write("# another version\n")
-        done = dcnlab(folder, *words, "--dask", cluster.scheduler_address)
+        done = dcnlab(*words, "--dask", cluster.scheduler_address)
     assert "has loaded another version of" in done.stderr
 
 
@@ -126,13 +127,13 @@ def pingall(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
 
 
 @pytest.mark.lab
-def test_they_run_as_a_lab(folder: Path) -> None:
+def test_they_run_as_a_lab(folder: Path, dcnlab: Dcnlab) -> None:
     words = ("up", "ring:6", "--scheme", "roundabout", "--test", "pingall", "--json", *CUSTOM)
-    assert pingall(dcnlab(folder, *words)) == (30, 30)
+    assert pingall(dcnlab(*words)) == (30, 30)
 
 
 @pytest.mark.lab
-def test_switches_and_their_controller_use_them(folder: Path) -> None:
+def test_switches_and_their_controller_use_them(folder: Path, dcnlab: Dcnlab) -> None:
     """A family of switches with hosts: the controller compiles its tables."""
     text = (folder / "ring.py").read_text().replace("def link_ends", "def edges")
     text = text.replace("(Family)", "(VertexGraph)").replace('"server"', '"switch"')
@@ -142,16 +143,16 @@ def test_switches_and_their_controller_use_them(folder: Path) -> None:
     sizes = "    concentration = 2\n\n    @property\n    def vertices(self) -> int:\n        return self.n\n\n"
     (folder / "ring.py").write_text(f"{head}{sizes}    def edges{tail}")
     words = ("up", "ring:3", "--scheme", "shortest", "--test", "pingall", "--json", "--custom", "ring.py")
-    assert pingall(dcnlab(folder, *words)) == (30, 30)
+    assert pingall(dcnlab(*words)) == (30, 30)
 
 
 @pytest.mark.lab
-def test_a_scenario_names_them(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_scenario_names_them(folder: Path, programs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "ring.yaml").write_text(
         "topology: ring:5\nscheme: roundabout\ncustom: [ring.py, roundabout.py]\n"
         "traffic:\n  - {ping: all}\nexpect:\n  - ping.lost == 0\n"
     )
-    done = dcnlab(tmp_path_factory.mktemp("elsewhere"), "run", str(folder / "ring.yaml"), "--json")
+    done = alone(programs, tmp_path_factory.mktemp("elsewhere"), "run", folder / "ring.yaml", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -173,12 +174,11 @@ def installed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def test_an_installed_package_adds_them_by_entry_points(installed: Path, folder: Path) -> None:
-    done = dcnlab(
-        folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", PYTHONPATH=str(installed)
-    )
+    words = ("path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json")
+    done = run(folder, "dcnlab.cli", *words, PYTHONPATH=str(installed))
     assert json.loads(done.stdout)["path"] == ["h0", "h5", "h4"], done.stderr
     (installed / "rings" / "ring.py").write_text("nothing\n")
-    done = dcnlab(folder, "topology", "ring:6", PYTHONPATH=str(installed))
+    done = run(folder, "dcnlab.cli", "topology", "ring:6", PYTHONPATH=str(installed))
     assert done.returncode == 2
     assert "ring, installed by rings, cannot be loaded: " in done.stderr
     assert "rings/ring.py, line 1: NameError: name 'nothing' is not defined" in done.stderr
@@ -187,7 +187,7 @@ def test_an_installed_package_adds_them_by_entry_points(installed: Path, folder:
 @pytest.mark.lab
 def test_labs_find_what_is_installed(installed: Path, folder: Path) -> None:
     words = ("up", "ring:5", "--scheme", "roundabout", "--test", "pingall", "--json")
-    assert pingall(dcnlab(folder, *words, PYTHONPATH=str(installed))) == (20, 20)
+    assert pingall(run(folder, "dcnlab.cli", *words, PYTHONPATH=str(installed))) == (20, 20)
 
 
 #: What is replaced in the file, by what, and what is said of it.
@@ -211,34 +211,34 @@ WRONG = {
 }  # fmt: skip
 
 
-def test_errors_in_a_file_are_one_line_with_file_and_line(folder: Path) -> None:
+def test_errors_in_a_file_are_one_line_with_file_and_line(folder: Path, dcnlab: Dcnlab) -> None:
     text, files = (folder / "ring.py").read_text(), [folder / case / "ring.py" for case in WRONG]
     for file, (old, new, _) in zip(files, WRONG.values(), strict=True):
         assert old in text
         file.parent.mkdir()
         file.write_text(text.replace(old, new))
-    found = each_alone(folder, *(("topology", "ring:6", "--custom", str(file)) for file in files))
-    for file, (_, _, said), done in zip(files, WRONG.values(), found, strict=True):
+    for file, (_, _, said) in zip(files, WRONG.values(), strict=True):
+        done = dcnlab("topology", "ring:6", "--custom", file)
         assert done.returncode == 2, file
         assert done.stderr.startswith(f"dcnlab: {file}, line ")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
 
 
-def test_errors_of_a_rule_are_one_line_too(folder: Path) -> None:
+def test_errors_of_a_rule_are_one_line_too(folder: Path, dcnlab: Dcnlab) -> None:
     text = (folder / "roundabout.py").read_text().replace("Forward(1", "Forward(1 // 0")
     (folder / "roundabout.py").write_text(text)
     line = text[: text.index("1 // 0")].count("\n") + 1
     said = f"{folder / 'roundabout.py'}, line {line}: ZeroDivisionError: integer division or modulo by zero\n"
-    done = dcnlab(folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", *CUSTOM)
+    done = dcnlab("path", "ring:6", "--scheme", "roundabout", "h0", "h4", *CUSTOM)
     assert done.stderr == f"dcnlab: {said}"
     words = ("compare", "--topologies", "ring:6", "--schemes", "roundabout", "--json", *CUSTOM)
-    assert dcnlab(folder, *words).stderr.endswith(said)
+    assert dcnlab(*words).stderr.endswith(said)
 
 
-def test_empty_and_missing_files_are_refused(folder: Path) -> None:
+def test_empty_and_missing_files_are_refused(folder: Path, dcnlab: Dcnlab) -> None:
     (folder / "empty.py").touch()
-    empty, missing = each_alone(folder, ("list", "--custom", "empty.py"), ("list", "--custom", "no.py"))
+    empty, missing = dcnlab("list", "--custom", "empty.py"), dcnlab("list", "--custom", "no.py")
     assert (empty.returncode, empty.stderr.count("\n")) == (2, 1)
     assert "empty.py defines no topology, scheme, agent protocol or measurement" in empty.stderr
     assert "no.py is not a Python file" in missing.stderr
