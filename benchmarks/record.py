@@ -3,9 +3,9 @@
     python -m benchmarks.record docs/performance.md [launch relay ...]
 
 Writes the whole document, or replaces only the sections of the benchmarks that are named.  The document is
-written after each of them, so that an interrupt loses one at most.  It has the machine, then each command with
-its output, how busy the processors were before it, and the processor time that the host of a virtual machine
-gave to others (steal time).
+written after each of them, so that an interrupt loses one at most; one that fails leaves the section that is
+there, and the exit code is 1.  It has the machine, then each command with its output, how busy the processors
+were before it, and the processor time that the host of a virtual machine gave to others (steal time).
 """
 
 from __future__ import annotations
@@ -137,16 +137,22 @@ def machine() -> str:
     )
 
 
+class BenchmarkFailed(Exception):
+    """A benchmark has not printed all that it measures: what it said last."""
+
+
 def section(one: Section) -> str:
-    """A section of the document; the benchmark's error output if it failed."""
+    """A section of the document; BenchmarkFailed with the last line of a benchmark's error output."""
     print(f"== {' '.join(one.words)}", flush=True)
     busy, before = psutil.cpu_percent(interval=_SAMPLE), psutil.cpu_times()
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{one.words[0]}", *one.words[1:]],
         capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "110"},
     )  # fmt: skip
-    printed = done.stdout.strip() or done.stderr.strip()
+    printed = done.stdout.strip()
     print(printed, flush=True)
+    if done.returncode:
+        raise BenchmarkFailed([f"exit code {done.returncode}", *done.stderr.strip().splitlines()][-1])
     disturbed = f"processors {busy:.0f}% busy before, steal time {_stolen(before):.1%}"
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     command = f"    $ python -m benchmarks {' '.join(one.words)}"
@@ -181,10 +187,15 @@ def main() -> int:
     if unknown := set(names) - set(known):
         parser.error(f"no section of {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     text = path.read_text() if names else _HEAD + machine()
+    failed = False
     for one in [known[name] for name in names] or SECTIONS:
-        text = updated(text, one.title, section(one))
+        try:
+            text = updated(text, one.title, section(one))
+        except BenchmarkFailed as error:
+            print(f"{one.words[0]}: {error}; its section is not written", file=sys.stderr)
+            failed = True
         path.write_text(text)
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
