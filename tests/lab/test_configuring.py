@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.stream import Stream
+from tests.lab.lines import dcnlab
 
 pytestmark = pytest.mark.lab
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.mark.parametrize(

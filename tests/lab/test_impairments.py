@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.measurement.stream import Stream
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.link_shape import Shape, of_attributes
+from tests.lab.lines import dcnlab
 from tests.ovs import poll
 from topos.registry import fabric
 
@@ -152,11 +151,6 @@ def exceeds(lab: Lab, a: str, b: str, mbps: float) -> bool:
     """Whether TCP gets more than so much at some time; a busy machine may need several tries."""
     poll(lambda: lab.iperf(a, b, seconds=1).mbps > mbps, 120)
     return True
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.lab

@@ -20,6 +20,7 @@ from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measurement.replicate import Replicate
 from dcnlab.lab.measurement.stream import Stream
+from tests.lab.lines import dcnlab
 from tests.lab.processes import agents
 from tests.ovs import poll
 
@@ -44,11 +45,6 @@ COMMANDS = {
 def lab() -> Iterator[Lab]:
     with Lab("hypercube:2", "ecmp") as running:
         yield running
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", list(measurement.known()))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import LabConfig, lab_options
 from dcnlab.lab.scenario.model import Options, Scenario
 from dcnlab.lab.scenario.reading import read
+from tests.lab.lines import dcnlab
 
 SCENARIO = """\
 topology: {topology}
@@ -38,12 +37,6 @@ def scenario(folder: Path, options: dict[str, Any], **parts: str) -> Path:
     path = folder / "scenario.yaml"
     path.write_text(SCENARIO.format(options=lines, **{**common, **parts}))
     return path
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
 
 
 def test_every_option_is_known_everywhere() -> None:

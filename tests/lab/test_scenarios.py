@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from dcnlab.lab.view.recording import read
 from tests.capabilities import lacking
+from tests.lab.lines import dcnlab
 from tests.machine import Quiet
 
 pytestmark = pytest.mark.lab
@@ -67,12 +67,6 @@ def waited_briefly(found: dict[str, Any]) -> bool:
     return all(found["results"]["stream"]["longest_gap_ms"] < bound for bound in bounds)
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", "run", *words], capture_output=True, text=True, check=False
-    )
-
-
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     """What is no time holds on any machine; times hold where the machine was quiet, in one run of three."""
@@ -82,7 +76,7 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
         pytest.skip("limits need root and cgroups, as the example says")
     for _ in range(3):
         with Quiet() as machine:
-            done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
+            done = dcnlab("run", path, "--json", "--keep", str(tmp_path / "kept"))
         found = json.loads(done.stdout)
         print(done.stdout, done.stderr, sep="\n")
         if (error := str(found.get("error", ""))).startswith("command not found"):
@@ -129,7 +123,7 @@ def _needs_outside() -> None:
 def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
     path = tmp_path / "doomed.yaml"
     path.write_text(DOOMED)
-    done = run(str(path), "--json")
+    done = dcnlab("run", path, "--json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert [item["held"] for item in found["expect"]] == [True, True, True, True, False, False, False]
@@ -140,7 +134,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
 def test_a_bad_file_starts_nothing(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(DOOMED.replace("scheme:", "schema:"))
-    done = run(str(path))
+    done = dcnlab("run", path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == f"dcnlab: {path}:3: schema: unknown key: did you mean scheme?\n"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
 from dcnlab.lab.scenario import reading, runner
 from dcnlab.traffic.workload import draw
+from tests.lab.lines import dcnlab
 from topos.registry import fabric
 
 SPEC = "hypercube:2"
@@ -27,11 +26,6 @@ SPEC = "hypercube:2"
 def lab() -> Iterator[Lab]:
     with Lab(SPEC, "ecmp", rate="4Mbit") as running:
         yield running
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
