@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -100,9 +101,12 @@ class ControllerProcess:
             command.append(f"--resume={','.join(map(str, resume))}")
         if switches is not None:
             command.append(f"--switches={','.join(map(str, switches))}")
+        # It needs no thread pool of numpy's, which takes processor time when it starts.
+        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
         with theirs:
             process = subprocess.Popen(
                 command,
+                env=environment,
                 pass_fds=(theirs.fileno(), *handed),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

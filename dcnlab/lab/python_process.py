@@ -3,6 +3,7 @@ what they print."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import site
@@ -35,6 +36,16 @@ def environment() -> dict[str, str]:
     if _ROOT not in searched and not _in_site_packages():
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, [_ROOT, *searched]))
     return variables
+
+
+def import_numpy() -> None:
+    """Import numpy without its threads for linear algebra: they cost 50 ms of processor time when they
+    start, and labs do not need them.  Programs that this process starts have them."""
+    name = "OPENBLAS_NUM_THREADS"
+    if name not in os.environ:
+        os.environ[name] = "1"
+        importlib.import_module("numpy")
+        del os.environ[name]
 
 
 def next_line(program: subprocess.Popen[str], what: str) -> dict[str, Any]:

@@ -7,6 +7,10 @@ import gc
 
 gc.disable()  # imports leave no garbage; main() has it looked for again
 
+from dcnlab.lab import python_process
+
+python_process.import_numpy()
+
 import contextlib
 import errno
 import json
