@@ -20,9 +20,12 @@ DCNLAB = (sys.executable, "-m", "dcnlab.cli")
 class Terminal:
     """A program in a terminal; both end when it is closed."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, size: tuple[int, int] | None = None) -> None:
+        """Start it, in a window of so many rows and columns."""
         self._pid, self._master = pty.fork()
         if self._pid == 0:
+            if size is not None:
+                termios.tcsetwinsize(pty.STDIN_FILENO, size)
             os.execvp(words[0], words)
         self.shown = ""
 

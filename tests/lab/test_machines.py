@@ -221,13 +221,16 @@ def test_a_stream_that_nobody_receives_is_one_error(lab: Lab) -> None:
 
 
 def test_a_program_on_another_machine_has_a_terminal(lab: Lab) -> None:
-    terminal = Terminal(*DCNLAB, "exec", lab.config.name, distant(lab)[1], "--", "bash", "--norc")
+    """It is resized while bash waits for keys: before each prompt bash reads the size and sets it again, and
+    what comes between is lost."""
+    shell = (*DCNLAB, "exec", lab.config.name, distant(lab)[1], "--", "bash", "--norc")
+    terminal = Terminal(*shell, size=(22, 66))
     try:
         terminal.wait_for(r"bash-\S+# ")
-        terminal.type("tty\n")
-        terminal.wait_for(r"/dev/pts/\d+\s")
+        terminal.type("tty; stty size\n")
+        terminal.wait_for(r"/dev/pts/\d+\s+22 66\s[\s\S]*# ")
         terminal.resize(33, 77)
-        terminal.type("until stty size | grep '^33 77'; do :; done\n")
+        terminal.type("until stty size | grep '^33 77'; do sleep 0.1; done\n")
         terminal.wait_for(r"[^^]33 77\s")
         terminal.type("sleep 1000\n")
         terminal.interrupt(r"\^C[\s\S]*# ")

@@ -192,7 +192,9 @@ class _Request:
     def _open_terminal(self, settings: Sequence[Any]) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
         """The same with a terminal for all three."""
         near, far = os.openpty()
-        termios.tcsetattr(far, termios.TCSANOW, list(settings))
+        attributes, size = settings
+        termios.tcsetattr(far, termios.TCSANOW, list(attributes))
+        termios.tcsetwinsize(far, tuple(size))
         self._input = os.dup(near)
         return (far, os.dup(far), os.dup(far)), [(1, near)]
 

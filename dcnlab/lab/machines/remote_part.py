@@ -196,7 +196,7 @@ class RemotePart:
         ended = threading.Event()
         threading.Thread(target=self._pass_messages, args=(call, number, ended), daemon=True).start()
         if descriptors:
-            arguments = (os.dup(descriptors[0]), number, ended, terminal is not None)
+            arguments = (os.dup(descriptors[0]), number, ended, terminal and terminal[1])
             threading.Thread(target=self._pass_input, args=arguments, daemon=True).start()
         for one in served:
             one.started.add_done_callback(lambda _: self._tell(number, ended, "go"))
@@ -277,13 +277,14 @@ class RemotePart:
             if not ended.is_set():
                 self._do("leave", number)
 
-    def _pass_input(self, descriptor: int, number: int, ended: threading.Event, terminal: bool) -> None:
-        size: tuple[int, int] | None = None
+    def _pass_input(
+        self, descriptor: int, number: int, ended: threading.Event, size: tuple[int, int] | None
+    ) -> None:
         expected = (OSError, termios.error, LabError)  # the client has gone, or the machine does not answer
         with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(*expected):
             while not ended.is_set():
-                if terminal and size != (size := termios.tcgetwinsize(stream)):
-                    self._do("message", number, {"size": size})
+                if size is not None and size != (size := termios.tcgetwinsize(stream)):
+                    self._insist("message", number, {"size": size})
                 if select.select([stream], [], [], _INPUT_LOOK)[0]:
                     data = _read(stream)
                     self._insist("feed", number, data)
@@ -358,9 +359,9 @@ def _reported(progress: Progress, value: Any) -> bool:
     return True
 
 
-def _raw(terminal: int) -> list[Any]:
-    """The settings of a client's terminal, which from now on passes all on as it comes: the program has another
-    terminal, on its machine."""
+def _raw(terminal: int) -> tuple[list[Any], tuple[int, int]]:
+    """The settings and the size of a client's terminal, which from now on passes all on as it comes: the
+    program has another terminal, on its machine."""
     settings: list[Any] = termios.tcgetattr(terminal)
     tty.setraw(terminal, termios.TCSANOW)
-    return settings
+    return settings, termios.tcgetwinsize(terminal)
