@@ -39,8 +39,7 @@ class Hanging(Brp):
         words = [Path(f"/proc/{pid}/cmdline").read_text() for pid in (os.getppid(), "self")]
         if "dcnlab.lab.session" in words[0] and "hostagent" in words[1] and order.exists():
             order.unlink()
-            while True:
-                pass
+            time.sleep(3600)
         return super().ipv4(node)
 """
 
