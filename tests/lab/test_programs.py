@@ -177,3 +177,9 @@ def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
 
 def test_the_exit_code_of_a_program_is_passed_on(lab: Lab) -> None:
     assert lab.run(A, ["sh", "-c", "exit 7"]).returncode == 7
+
+
+def test_settings_of_the_labs_own_processes_do_not_reach_programs(lab: Lab) -> None:
+    """They run numpy with one thread; a program in a host has what its user has set."""
+    name = "OPENBLAS_NUM_THREADS"
+    assert lab.run(A, ["printenv", name]).stdout.strip() == os.environ.get(name, "")
