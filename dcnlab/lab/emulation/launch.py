@@ -16,7 +16,7 @@ from dcnlab.lab.emulation import netns, network, tunnels
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.running import Running, local
 from dcnlab.lab.emulation.stages import Report, Stages
-from dcnlab.lab.emulation.switches import controllers, openvswitch
+from dcnlab.lab.emulation.switches import controllers, openvswitch, waking
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.options.config import LabConfig
@@ -64,11 +64,12 @@ def launch(
         if part is None:  # otherwise the coordinator has all machines do it
             running.configure(scheme)
     clock.stage("tables")
-    if controller is not None:
-        controller.wait_ready(STALL)
-    if running.choice.kind in ("remote", "app") and not running.choice.tables:
-        clock.stage("controller")
-        controllers.wait_connected(running.choice, shards, running.connections, outside)
+    with waking.woken(shards):
+        if controller is not None:
+            controller.wait_ready(STALL)
+        if running.choice.kind in ("remote", "app") and not running.choice.tables:
+            clock.stage("controller")
+            controllers.wait_connected(running.choice, shards, running.connections, outside)
     running.seconds = clock.finish()
     return running
 

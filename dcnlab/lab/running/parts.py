@@ -16,7 +16,7 @@ from controller.client import ControllerError, ControllerProcess
 from dcnlab.lab.emulation import launch, network
 from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.running import Running
-from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches import openvswitch, waking
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
@@ -135,11 +135,12 @@ class Daemon(Part):
             ours = controller is not None and self.running.choice.tables
             if controller is not None and ours:
                 pid = controller.process.pid
-                await_tables(
-                    controller,
-                    lambda stall: controller.wait_installed(self.nodes, seen, stall),
-                    lambda: state_of(pid) not in _ABSENT,
-                )
+                with waking.woken([self.shard]):
+                    await_tables(
+                        controller,
+                        lambda stall: controller.wait_installed(self.nodes, seen, stall),
+                        lambda: state_of(pid) not in _ABSENT,
+                    )
 
 
 @dataclass
@@ -173,11 +174,12 @@ class Controller(Part):
             self.on_link_change, self.on_event, sorted(state.down), running.part,
         )  # fmt: skip
         self.follow()
-        await_tables(
-            self.process,
-            self.process.wait_ready,
-            lambda: all(daemon.pid() is not None and not daemon.stopped for daemon in self.daemons),
-        )
+        with waking.woken(running.shards):
+            await_tables(
+                self.process,
+                self.process.wait_ready,
+                lambda: all(daemon.pid() is not None and not daemon.stopped for daemon in self.daemons),
+            )
 
 
 @dataclass

@@ -4,6 +4,7 @@ openvswitch.py      the daemons and bridges, in shards
 appctl.py           commands to running daemons
 ovsdb.py            what the databases say about controllers
 controllers.py      the controller at the launch
+waking.py           wakes the daemons while they connect to it
 connections.py      whether each switch is connected
 forwarder.py        the process through which switches reach a controller outside the lab
 flooding.py         a spanning tree for controllers that flood

@@ -37,6 +37,16 @@ def call(rundirs: Sequence[Path], method: str, *params: str) -> list[str]:
         return [_answer(connection, rundir) for connection, rundir in zip(connections, rundirs, strict=True)]
 
 
+def wake(rundirs: Sequence[Path]) -> None:
+    """Have the main loops of daemons run, by connections that close at once; ended ones are left out."""
+    for rundir in rundirs:
+        with (
+            contextlib.suppress(OSError),
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as connection,
+        ):
+            connection.connect(str(_path(rundir)))
+
+
 def _path(rundir: Path) -> Path:
     pid = (rundir / "ovs-vswitchd.pid").read_text().strip()
     return rundir / f"ovs-vswitchd.{pid}.ctl"
