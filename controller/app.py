@@ -103,15 +103,22 @@ class TableApp(Application):  # type: ignore[misc]
 
     @on("EventOFPSwitchFeatures", CONFIG)
     def features(self, event: Any) -> None:
-        """A switch has connected: datapath id j + 1 is switch number j."""
+        """A switch has connected: datapath id j + 1 is switch number j.
+
+        Each connection has a thread that queues its events.  So when a switch has connected again, the event of
+        its last connection may come before that of an earlier one, which has ended.
+        """
         switch = self.core.fabric.servers + event.msg.datapath_id - 1
         if not self.core.fabric.servers <= switch < self.core.fabric.size:
             text = f"datapath {event.msg.datapath_id:#x} is not a switch of {self.core.fabric.spec}"
             self._perform([Event({"event": "error", "text": text})])
             event.msg.datapath.close()
             return
-        event.msg.datapath.switch = switch
-        self._datapaths[switch] = event.msg.datapath
+        path, known = event.msg.datapath, self._datapaths.get(switch)
+        if known is not None and known.number > path.number:
+            return
+        path.switch = switch
+        self._datapaths[switch] = path
         self._perform(self.core.connected(switch))
 
     @on("EventOFPStateChange", DEAD)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import logging
 import os
 import socket
@@ -78,6 +79,7 @@ if NAME == "os-ken":  # whose own `wait` with a timeout never returns; topology 
 
 
 _Datapath: Any = _controller.Datapath
+_numbers = itertools.count(1)
 
 
 class _Connection(_Datapath):  # type: ignore[misc]
@@ -85,6 +87,9 @@ class _Connection(_Datapath):  # type: ignore[misc]
 
     In os-ken the receiving thread waits for the sending thread, which waits for something to send.
     """
+
+    #: Connections are numbered in the order in which they were accepted.
+    number = 0
 
     def _recv_loop(self) -> None:
         try:
@@ -150,16 +155,17 @@ def _accept(listener: socket.socket) -> None:
     try:
         while True:
             connection, peer = listener.accept()
-            hub.spawn(_serve, connection, peer)
+            hub.spawn(_serve, connection, peer, next(_numbers))
     except Exception:
         _give_up()
 
 
-def _serve(connection: socket.socket, peer: Any) -> None:
+def _serve(connection: socket.socket, peer: Any, number: int) -> None:
     """Serve a switch, which needs two more threads.  End the process if they cannot be started: every switch
     would connect again and again."""
     try:
         with contextlib.closing(_Connection(connection, peer)) as path:
+            path.number = number
             path.serve()
     except (MemoryError, RuntimeError):  # what a switch sends raises other errors
         _give_up()
