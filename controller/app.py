@@ -117,6 +117,8 @@ class TableApp(Application):  # type: ignore[misc]
         path, known = event.msg.datapath, self._datapaths.get(switch)
         if known is not None and known.number > path.number:
             return
+        if known is not None:  # its end comes later, and nobody answers on it any more
+            self._perform(self.core.disconnected(switch, time.monotonic()))
         path.switch = switch
         self._datapaths[switch] = path
         self._perform(self.core.connected(switch))

@@ -52,6 +52,14 @@ class Controller:
     def connects(self, switch: int, path: Path) -> None:
         self.app.features(SimpleNamespace(msg=SimpleNamespace(datapath=path, datapath_id=switch + 1)))
 
+    def reads(self, path: Path) -> None:
+        """The switch tells what table it has: none."""
+        for handler in (self.app.flow_stats, self.app.group_description):
+            handler(SimpleNamespace(msg=SimpleNamespace(datapath=path, xid=0, body=[], flags=0)))
+
+    def lab_says(self, message: dict[str, Any]) -> None:
+        self.app.on_lab_message(SimpleNamespace(message=message))
+
     def replies(self, path: Path) -> None:
         """The switch has carried out what was sent: the last message is a barrier."""
         xid = int.from_bytes(path.sent[-4:], "big")
@@ -90,7 +98,20 @@ def test_a_switch_that_has_connected_again_replaces_its_connection(controller: C
     controller.replies(earlier)
     controller.connects(0, last)
     controller.ends(earlier)
-    assert controller.told() == ["installed", "ready"]
+    assert controller.told() == ["installed", "ready", "lost"]
     controller.ends(last)
     controller.connects(0, Path(12))
     assert controller.told() == ["lost"]
+
+
+def test_replies_on_a_connection_that_was_replaced_are_not_waited_for(controller: Controller) -> None:
+    """Tables have converged when all switches have replied; the earlier connection never will."""
+    earlier, last = Path(10), Path(11)
+    controller.connects(0, earlier)
+    controller.connects(0, last)
+    assert controller.told() == ["lost"]
+    controller.reads(last)
+    controller.replies(last)
+    assert controller.told() == ["installed", "ready"]
+    controller.lab_says({"op": "links", "down": [], "request": 1})
+    assert controller.told() == ["converged"]

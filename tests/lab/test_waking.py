@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,9 @@ _PATIENCE = 60.0
 
 @pytest.fixture
 def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Shard, ...]:
-    """Two shards, the first without a daemon."""
+    """Two shards on two processors, the first without a daemon."""
     monkeypatch.setattr(openvswitch, "_ROOT", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     return (Shard(0, ()), Shard(1, ()))
 
 
@@ -56,3 +58,12 @@ def test_nobody_waits_for_a_daemon_that_does_not_answer(
     rundir = shards[1].rundir
     with socket.socket(socket.AF_UNIX) as first, woken(shards):
         first.connect(str(rundir / "ovs-vswitchd.4711.ctl"))
+
+
+def test_more_daemons_than_processors_are_left_alone(
+    shards: tuple[Shard, ...], daemon: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    before = threading.active_count()
+    with woken(shards):
+        assert threading.active_count() == before

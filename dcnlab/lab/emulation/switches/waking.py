@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
-from dcnlab.lab.emulation.switches import appctl
+from dcnlab.lab.emulation.switches import appctl, openvswitch
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 
 #: The shortest pause between two times, in seconds.
@@ -23,7 +23,14 @@ _SHARE = 0.1
 
 @contextlib.contextmanager
 def woken(shards: Sequence[Shard]) -> Iterator[None]:
-    """Wake the daemons of these shards again and again while the body runs."""
+    """Wake the daemons of these shards again and again while the body runs.
+
+    Not where there are more of them than processors: their loops run all the time then, and the controller
+    listens before they connect.
+    """
+    if not openvswitch.starts_early(shards):
+        yield
+        return
     ended = threading.Event()
     thread = threading.Thread(target=_wake, args=(shards, ended), name="waking", daemon=True)
     thread.start()
