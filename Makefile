@@ -64,7 +64,7 @@ test: check labs ## check, then labs: everything in CI except vm-test
 test-ordinary: test-packages $(VENV)/.dev ## by root: all labs once more, as an ordinary user runs them
 	@$(BIN)/python -m tests.ordinary $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup -m lab
 
-catalogue: packages $(VENV)/.dev ## every compatible pair of topology and scheme: all fast tests of it, and a lab (15 minutes)
+catalogue: packages $(VENV)/.dev ## every compatible pair of topology and scheme: all fast tests of it, and a lab (8 minutes)
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 -m 'not lab and not vm' tests/addressing tests/controller tests/hostagent tests/oracle tests/evaluator/test_routed.py
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/test_catalogue.py
 
