@@ -189,7 +189,7 @@ class ControllerProcess:
                     if not self._changed.wait(timeout()):
                         return
                 if self._received <= number:
-                    raise ControllerError(f"the controller has ended{process_exit.reason(self.process)}")
+                    raise self._end()
                 number, newer = self._received, self.events_since(number)
             for message in newer:
                 yield message
@@ -240,7 +240,11 @@ class ControllerProcess:
             with self._sending:  # a long request goes in pieces; no other may come between them
                 self._control.send(message)
         except OSError as error:
-            raise ControllerError("the controller has ended") from error
+            raise self._end() from error
+
+    def _end(self) -> ControllerError:
+        """The error for a controller that has closed its channel; waits shortly for the end of its process."""
+        return ControllerError(f"the controller has ended{process_exit.reason(self.process)}")
 
     def _read(self) -> None:
         for message in self._control.messages():

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -164,7 +165,7 @@ class Controller(Part):
         return self.running.controller
 
     def pid(self) -> int | None:
-        return self.process.process.pid if self.process.process.poll() is None else None
+        return running_child(self.process.process)
 
     def start(self, state: LinkState) -> None:
         running = self.running
@@ -232,7 +233,7 @@ class AgentParent(Part):
         return self.running.agents
 
     def pid(self) -> int | None:
-        return self.pool.process.pid if self.pool.process.poll() is None else None
+        return running_child(self.pool.process)
 
     @property
     def hangs(self) -> bool:
@@ -339,6 +340,14 @@ def working_shards(running: Running) -> list[Shard]:
     """The shards whose ovs-vswitchd runs: it has not ended, and is not stopped."""
     daemons = (Daemon(running, shard, "ovs-vswitchd") for shard in running.shards)
     return [one.shard for one in daemons if one.alive and not one.stopped]
+
+
+def running_child(process: subprocess.Popen[bytes]) -> int | None:
+    """The process number of a child, as long as it runs or is stopped.
+
+    While another thread waits for the child, ``poll`` alone says that it runs although it has ended.
+    """
+    return process.pid if process.poll() is None and state_of(process.pid) not in ("", "Z") else None
 
 
 def state_of(pid: int) -> str:
