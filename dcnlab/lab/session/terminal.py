@@ -36,11 +36,12 @@ def relayed_pty() -> Iterator[int]:
     """A new terminal with the settings of this process's, relayed to it; the descriptor for the program."""
     near, far = os.openpty()
     ended = os.eventfd(0)
+    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     termios.tcsetattr(far, termios.TCSANOW, termios.tcgetattr(_STDIN))
     os.set_blocking(near, False)
-    pump = threading.Thread(target=_pump, args=(near, ended), daemon=True)
+    pump = threading.Thread(target=_pump, args=(near, ended, woken), daemon=True)
     try:
-        with raw(near):
+        with raw(near), _wakened_by_signals(wakes):
             pump.start()
             try:
                 yield far
@@ -48,8 +49,19 @@ def relayed_pty() -> Iterator[int]:
                 os.eventfd_write(ended, 1)
                 pump.join()
     finally:
-        for descriptor in (near, far, ended):
+        for descriptor in (near, far, ended, woken, wakes):
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _wakened_by_signals(descriptor: int) -> Iterator[None]:
+    """Have each signal write to a descriptor at once: a handler in Python waits for the main thread, which may
+    be about to wait for something else, or have the signal come to another thread."""
+    before = signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before, warn_on_full_buffer=False)
 
 
 @contextlib.contextmanager
@@ -57,8 +69,7 @@ def raw(other: int) -> Iterator[None]:
     """Put this process's terminal into raw mode, and keep terminal ``other`` at its size."""
 
     def resize(*_: object) -> None:
-        with contextlib.suppress(OSError, termios.error):  # this process's terminal is closed
-            termios.tcsetwinsize(other, termios.tcgetwinsize(_STDIN))
+        _resize(other)
 
     before, handler = termios.tcgetattr(_STDIN), _handler(signal.SIGWINCH)
     signal.signal(signal.SIGWINCH, resize)
@@ -90,22 +101,31 @@ def relay_shell(near: int, far: int, waiting: Callable[[], bool], read_output: C
             _echo(far, False)
 
 
+def _resize(other: int) -> None:
+    """Give a terminal the size of this process's."""
+    with contextlib.suppress(OSError, termios.error):  # this process's terminal is closed
+        termios.tcsetwinsize(other, termios.tcgetwinsize(_STDIN))
+
+
 def _echo(far: int, wanted: bool) -> None:
     settings = termios.tcgetattr(far)
     settings[3] = settings[3] | termios.ECHO if wanted else settings[3] & ~termios.ECHO
     termios.tcsetattr(far, termios.TCSANOW, settings)
 
 
-def _pump(near: int, ended: int) -> None:
+def _pump(near: int, ended: int, woken: int) -> None:
     """Relay until ``ended`` is readable and all output before is shown, or this process's terminal is
-    closed."""
+    closed; follow its size when ``woken`` is readable."""
     typed, listening = b"", True
     with contextlib.suppress(OSError):
         while True:
-            watched = [near, ended, *([_STDIN] if listening and not typed else [])]
+            watched = [near, ended, woken, *([_STDIN] if listening and not typed else [])]
             ready, writable, _ = select.select(watched, [near] if typed else [], [])
             if ended in ready:
                 break
+            if woken in ready:
+                os.read(woken, _CHUNK)
+                _resize(near)
             if near in ready:
                 _show(near)
             if _STDIN in ready:
