@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import select
 import termios
@@ -20,6 +21,8 @@ from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
 from dcnlab.lab.machines.part_actor import Item, PartActor, raised
 from dcnlab.lab.options.local_part import LocalPart
+
+_log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 #: Seconds between two looks at whether a machine is lost, while it answers.
@@ -280,8 +283,19 @@ class RemotePart:
     def _pass_input(
         self, descriptor: int, number: int, ended: threading.Event, size: tuple[int, int] | None
     ) -> None:
-        expected = (OSError, termios.error, LabError)  # the client has gone, or the machine does not answer
-        with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(*expected):
+        try:
+            self._relay_input(descriptor, number, ended, size)
+        except (OSError, termios.error):
+            pass  # the client has gone
+        except LabError as error:  # a program without input might wait for ever
+            _log.warning("input of request %s: %s", number, error)
+            with contextlib.suppress(LabError):
+                self._do("leave", number)
+
+    def _relay_input(
+        self, descriptor: int, number: int, ended: threading.Event, size: tuple[int, int] | None
+    ) -> None:
+        with os.fdopen(descriptor, "rb", buffering=0) as stream:
             while not ended.is_set():
                 if size is not None and size != (size := termios.tcgetwinsize(stream)):
                     self._insist("message", number, {"size": size})
