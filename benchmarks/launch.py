@@ -7,9 +7,10 @@ The networks alone (hosts, links, switches with their ports, Mininet's objects) 
 sandboxes, as a lab has.  Stock Mininet uses its batch mode, with Open vSwitch already running;
 dcnlab's figure includes the start of its own.  The figures of the whole lab include the
 controller with acknowledged tables, agents that are ready, and the first ping; then a link fails and is
-restored several times.  ``cpu_s`` is the processor time of all the lab's processes until the first ping,
-which depends less on what else runs than ``launch_s``.  ``plan`` is what `dcnlab plan` says beforehand;
-its memory includes the kernel's, so it is compared with the machine's free memory before and after.
+restored several times.  Shown is the round in the middle by its launch.  ``cpu_s`` is the processor time of
+all the lab's processes until the first ping, which depends less on what else runs than ``launch_s``.
+``plan`` is what `dcnlab plan` says beforehand; its memory includes the kernel's, so it is compared with the
+machine's free memory before and after.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from topos import registry
 from topos.fabric import Fabric
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
-#: The number of rounds for bare networks, and the time after which no further round starts; medians are shown.
+#: The number of rounds, and the time after which no further round starts; of whole labs that take longer than
+#: this there is one round.
 MIN_ROUNDS, MAX_ROUNDS, TIME_BUDGET = 3, 5, 60.0
 #: Failures of a link after the first one; medians are shown.
 CHANGES = 5
@@ -51,6 +53,7 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
     """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab; milliseconds
     until it has converged on a failed and a restored link."""
     fabric = registry.fabric(topology)
+    time.sleep(SETTLE)
     free, begun = psutil.virtual_memory().available, time.perf_counter()
     lab = Lab(topology, scheme).start()
     assert lab.ping("h0", f"h{fabric.servers - 1}").held
@@ -209,7 +212,7 @@ def run_inside(what: str, topology: str) -> None:
 
 def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """A row of figures for each method."""
-    rows = {"dcnlab, whole lab": ours(topology, options.scheme)}
+    rows = {"dcnlab, whole lab": middle(repeated(lambda: ours(topology, options.scheme)))}
     stock = not options.no_stock and registry.parse(topology).counts()[0] <= STOCK_SERVERS
     contestants = ["dcnlab", "mininet"] if stock else ["dcnlab"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
@@ -218,6 +221,21 @@ def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, A
         for what, rounds in taken.items():
             rounds.append(in_sandbox(what, topology, options.timeout))
     return rows | {f"{what}, network": median(rounds) for what, rounds in taken.items()}
+
+
+def repeated(measure: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figures of several rounds; of one if that takes long."""
+    until = time.perf_counter() + TIME_BUDGET
+    rounds = [measure()]
+    while len(rounds) < MIN_ROUNDS and time.perf_counter() < until:
+        rounds.append(measure())
+    return rounds
+
+
+def middle(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The round whose launch is in the middle."""
+    ordered = sorted(rounds, key=lambda row: row["launch_s"])
+    return {**ordered[len(rounds) // 2], "rounds": len(rounds)}
 
 
 def median(rounds: list[dict[str, Any]]) -> dict[str, Any]:
