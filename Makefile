@@ -56,8 +56,8 @@ labs: labs-together labs-alone ## real labs; they cover every topology and every
 labs-together: test-packages $(VENV)/.dev # two for each of two processors: they often wait
 	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'lab and not quiet'
 
-labs-alone: test-packages $(VENV)/.dev # those that check times: one at a time, after the others
-	@$(BIN)/pytest -q -m 'lab and quiet'
+labs-alone: test-packages $(VENV)/.dev # those that check times, after the others: they mostly wait
+	@$(BIN)/pytest -q -n 3 -m 'lab and quiet'
 
 test: check labs ## check, then labs: everything in CI except vm-test
 
