@@ -14,10 +14,16 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import UsageError
 from tests.lab.test_multipath import carried
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("programs")]
 DCNLAB = str(Path(sys.executable).parent / "dcnlab")
+RUNS_CAT = """
+import sys
+from dcnlab import Lab
+print(Lab.attach(sys.argv[1]).run(sys.argv[2], ["cat"]).stdout, end="")
+"""
 A, B = "h0", "h26"  # three digits apart: two relays between them
 
 
@@ -177,6 +183,37 @@ def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
 
 def test_the_exit_code_of_a_program_is_passed_on(lab: Lab) -> None:
     assert lab.run(A, ["sh", "-c", "exit 7"]).returncode == 7
+
+
+def test_both_outputs_of_a_program_come_whole_and_apart(lab: Lab) -> None:
+    """More than a pipe holds."""
+    done = lab.run(A, ["sh", "-c", "yes | head -c 300000; yes no | head -c 300000 >&2"])
+    assert (done.stdout, done.stderr) == ("y\n" * 150_000, "no\n" * 100_000)
+    assert done.args == ["sh", "-c", "yes | head -c 300000; yes no | head -c 300000 >&2"]
+
+
+def test_a_program_that_takes_too_long_is_ended(lab: Lab) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        lab.run(A, ["bash", "-c", "exec -a takes-too-long sleep 7200"], timeout=1)
+    wait_until(lambda: lab.run(A, ["pgrep", "-f", "takes-too-lon[g]"]).stdout == "")
+
+
+def test_what_cannot_be_run_is_an_error_or_what_a_shell_says(lab: Lab) -> None:
+    with pytest.raises(UsageError, match="h99"):
+        lab.run("h99", ["true"])
+    with pytest.raises(UsageError, match="say what to run"):
+        lab.run(A, [])
+    done = lab.run(A, ["nothing-like-that"])
+    assert (done.returncode, done.stdout) == (127, "")
+    assert "nothing-like-that" in done.stderr
+
+
+def test_a_program_reads_the_standard_input_of_this_process(lab: Lab) -> None:
+    words = [sys.executable, "-c", RUNS_CAT, lab.config.name, A]
+    done = subprocess.run(words, input="typed\n", capture_output=True, text=True, check=True)
+    assert done.stdout == "typed\n"
+    closed = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *words], capture_output=True, check=True)
+    assert closed.stdout == b""
 
 
 def test_settings_of_the_labs_own_processes_do_not_reach_programs(lab: Lab) -> None:

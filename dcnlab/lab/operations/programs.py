@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dcnlab.lab import python_process
+from dcnlab.lab.control import captured
 from dcnlab.lab.control.popen import Process
 from dcnlab.lab.operations.asking import Asking
 from dcnlab.lab.program import Program, ServiceState
@@ -105,12 +105,10 @@ class ProgramOperations(Asking, ABC):
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in the network namespace of a node and capture its output."""
-        return subprocess.run(
-            python_process.command("dcnlab", "exec", self.config.name, node, "--", *words),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-            env=python_process.environment(),
-        )
+        """Run a program in the network namespace of a node and capture its output.
+
+        Its standard input is that of this process; words that name servers become their addresses.  The exit
+        code is 127 for a program that does not exist, as in a shell.  UsageError for a node that does not
+        exist, TimeoutExpired after ``timeout`` seconds.
+        """
+        return captured.run(self.path, node, words, timeout)

@@ -1,0 +1,79 @@
+"""A program in a node whose output is captured, as by :func:`subprocess.run`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from dcnlab.lab.control.rpc import Connection
+
+_STDIN = 0
+
+
+class _Output:
+    """What a program writes to a descriptor."""
+
+    def __init__(self) -> None:
+        source, self.descriptor = os.pipe()
+        self._text: Future[str] = Future()
+        threading.Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def _read(self, source: int) -> None:
+        try:
+            with open(source) as stream:
+                self._text.set_result(stream.read())
+        except ValueError as error:  # bytes that are no text
+            self._text.set_exception(error)
+
+    def text(self) -> str:
+        """All of it, once nobody can write more."""
+        return self._text.result()
+
+
+def run(
+    path: Path, node: str, words: Sequence[str], timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a node of the lab at ``path``, with the standard input of this process.
+
+    UsageError for a node that the lab does not have, LabError when the lab has ended, TimeoutExpired after
+    ``timeout`` seconds; the program is then hung up on.
+    """
+    connection, output, errors = Connection(path), _Output(), _Output()
+    ended: Future[int] = Future()
+    arguments = (connection, node, list(words), (_stdin(), output.descriptor, errors.descriptor), ended)
+    threading.Thread(target=_follow, args=arguments, daemon=True).start()
+    try:
+        code = ended.result(timeout)
+    except TimeoutError:
+        raise subprocess.TimeoutExpired(list(words), timeout or 0.0) from None
+    finally:
+        connection.leave()
+    return subprocess.CompletedProcess(list(words), code, output.text(), errors.text())
+
+
+def _stdin() -> int:
+    """A copy of standard input; where that was closed, a file of this process may have its number, and the
+    program gets an empty input."""
+    with contextlib.suppress(OSError):
+        if os.get_inheritable(_STDIN):
+            return os.dup(_STDIN)
+    return os.open(os.devnull, os.O_RDONLY)
+
+
+def _follow(
+    connection: Connection, node: str, words: list[str], descriptors: tuple[int, int, int], ended: Future[int]
+) -> None:
+    """Wait for the end of the program, in a thread of its own; the descriptors are closed then."""
+    try:
+        ended.set_result(int(connection.call("exec", None, descriptors, node=node, words=words)["exit"]))
+    except Exception as error:  # it is raised where somebody waits
+        ended.set_exception(error)
+    finally:
+        connection.close()
+        for descriptor in descriptors:
+            os.close(descriptor)
