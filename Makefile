@@ -49,7 +49,8 @@ lint: test-packages $(VENV)/.dev
 fast: test-packages $(VENV)/.dev
 	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
 
-check: lint fast ## lint, types, layers, fast tests: no privileges needed
+check: test-packages $(VENV)/.dev ## lint, types, layers, fast tests: no privileges needed
+	@$(MAKE) --no-print-directory --jobs=2 lint fast
 
 labs: labs-together labs-alone ## real labs; they cover every topology and every scheme
 
