@@ -73,7 +73,7 @@ SECTIONS = (
         "Launch and stop",
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "bcube:8,3", "--scheme", "brp", "--timeout", "600"),
         "64 to 4096 servers. The rows `network` are without controller and agents; stock Mininet runs"
-        " in batch mode, up to 1024 servers.",
+        " in batch mode, up to 1024 servers. A row `whole lab` is the middle one of its rounds.",
     ),
     Section(
         "Many machines",
