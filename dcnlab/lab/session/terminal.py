@@ -41,7 +41,7 @@ def relayed_pty() -> Iterator[int]:
     os.set_blocking(near, False)
     pump = threading.Thread(target=_pump, args=(near, ended, woken), daemon=True)
     try:
-        with raw(near), _wakened_by_signals(wakes):
+        with raw(near), _woken_by_signals(wakes):
             pump.start()
             try:
                 yield far
@@ -54,7 +54,7 @@ def relayed_pty() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _wakened_by_signals(descriptor: int) -> Iterator[None]:
+def _woken_by_signals(descriptor: int) -> Iterator[None]:
     """Have each signal write to a descriptor at once: a handler in Python waits for the main thread, which may
     be about to wait for something else, or have the signal come to another thread."""
     before = signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
