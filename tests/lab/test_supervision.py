@@ -37,11 +37,12 @@ def restarts(lab: Lab) -> int:
 
 
 def await_links(lab: Lab) -> None:
-    """Wait until no link is down, and agents and tables have converged on that."""
+    """Wait until no link is down, and agents and tables have converged after the last change of a link."""
 
     def converged() -> bool:
-        last = [record.event for record in lab.events(kinds=["converged"])][-1:]
-        return not lab.info()["down"] and not any(event.to_json()["down"] for event in last)
+        events = [record.event.to_json() for record in lab.events(kinds=["link", "converged"])]
+        settled = not events or (events[-1]["kind"] == "converged" and not events[-1]["down"])
+        return settled and not lab.info()["down"]
 
     poll(converged, 60)
 
