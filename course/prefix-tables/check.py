@@ -45,6 +45,7 @@ class Tables(Measurement[TablesResult]):
         found = {switch: list(flows(switch, answers.section(FILE, given, switch))) for switch in SWITCHES}
         for switch, lines in found.items():
             install(lab, switch, lines)
+        lab.await_tables()
         empty = [switch for switch, lines in found.items() if not lines]
         wrong = answers.wrong(answers.section(FILE, given, "sizes"), right_sizes())
         most = max(len(lines) for lines in found.values())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.conducted import at_once
 from dcnlab.lab.instruments.echo import ping_pairs
 from dcnlab.lab.instruments.side import Side
@@ -42,7 +43,12 @@ class DeliveriesSide(Side):
         return settling.condition(self._lab).to_json()
 
     def watch(self, identity: int) -> None:
-        """Count echo requests and replies with that identifier wherever they pass."""
+        """Count echo requests and replies with that identifier wherever they pass, from now on.
+
+        Others may have changed tables just before: switches forward by the tables that they have now.
+        """
+        with contextlib.suppress(LabError):  # a daemon that has ended just now forwards nothing
+            self._lab.await_tables()
         self._taps = Taps(self._lab, identity)
         self._open.enter_context(self._taps.open())
 

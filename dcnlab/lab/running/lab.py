@@ -287,6 +287,10 @@ class RunningLab:
     def _distribute(self, state: LinkState) -> None:
         """Send link state to agents and controller, and wait until servers and switches forward by it."""
         self._converge(state)
+        self.await_tables()
+
+    def await_tables(self) -> None:
+        """Wait until switches forward by the tables that they have now, and by nothing that was cached."""
         if self.switch_path is not None:
             self.switch_path.await_tables()  # the kernel forwards for the switches
         openvswitch.purge_datapath_caches(parts.working_shards(self.running))
