@@ -14,9 +14,10 @@ from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
 from dcnlab.lab.emulation.stages import Stages
 from dcnlab.lab.emulation.switches import export, export_away, openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
-from dcnlab.lab.emulation.waiting import STALL
+from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.waiting import STALL, Process
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import MTU, LocalPart
@@ -40,38 +41,27 @@ def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
 def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None = None) -> None:
     """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
 
-    Open vSwitch starts while namespaces and links are created.  In large networks agents come before the
-    switches: an ovs-vswitchd hears of the TUN devices in all servers that it is linked to, and looks through
-    all its bridges at each event, which more than doubled the processor time of 32 of them.
+    Open vSwitch starts while namespaces and links are created.  In large networks it begins with the links,
+    which keep one processor busy, as namespaces do with the programs that start beside them.  And agents come
+    before the switches there: an ovs-vswitchd hears of the TUN devices in all servers that it is linked to, and
+    looks through all its bridges at each event, which more than doubled the processor time of 32 of them.
     """
     fabric, shards = running.fabric, running.shards
+    large, target = not openvswitch.starts_early(shards), openvswitch.target(running.choice)
     with ThreadPoolExecutor(1) as beside:
-        kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
-        target = openvswitch.target(running.choice)
-        prepared = beside.submit(
-            openvswitch.prepare,
-            shards,
-            kind,
-            offloads=running.config.offloads,
-            versions=("OpenFlow10", "OpenFlow13") if running.config.no_loops else ("OpenFlow13",),
-            controller=target,
-            tls=running.outside.tls,
-        )
-        _create_hosts(running)
+        if large:
+            _create_hosts(running)
+        prepared = beside.submit(_prepare_switches, running, target)
+        if not large:
+            _create_hosts(running)
         clock.stage("links")
-        netns.create_veth_pairs(_veth_pairs(running))
-        if running.part is not None and guard is not None:
-            if running.part.rejoins:
-                guard.remove_tunnels(running.part.port)
-            tunnels.create(running.part, _tunnels(running, running.part), guard)
-        _configure_plain_hosts(running)
+        _create_links(running, guard)
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
-        agents_first = not openvswitch.starts_early(shards)
         if running.agents is not None:
             configured = running.part is not None and running.part.configured
             running.agents.start(placements(fabric, running.servers, configured, running.generation))
-        if agents_first:
+        if large:
             _await_agents(running, clock)
         clock.stage("switches")
         openvswitch.start_switches(shards, starting, target)
@@ -80,11 +70,33 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
         if running.datapath == "userspace":
             running.receive_buffers = ReceiveBuffers(shards, queues=running.impairments.any_launched())
             running.receive_buffers.keep()
-        if not agents_first:
+        if not large:
             _await_agents(running, clock)
         carrying.result()
     _export(running, guard)
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
+
+
+def _prepare_switches(running: Running, target: str) -> list[Process]:
+    """Start the databases of the switches, and the daemons too where there are few."""
+    return openvswitch.prepare(
+        running.shards,
+        {"kernel": "system", "userspace": "netdev"}[running.datapath],
+        offloads=running.config.offloads,
+        versions=("OpenFlow10", "OpenFlow13") if running.config.no_loops else ("OpenFlow13",),
+        controller=target,
+        tls=running.outside.tls,
+    )
+
+
+def _create_links(running: Running, guard: tunnels.Guard | None) -> None:
+    """Create the links, those to other machines as tunnels, and configure the hosts at them."""
+    netns.create_veth_pairs(_veth_pairs(running))
+    if running.part is not None and guard is not None:
+        if running.part.rejoins:
+            guard.remove_tunnels(running.part.port)
+        tunnels.create(running.part, _tunnels(running, running.part), guard)
+    _configure_plain_hosts(running)
 
 
 def _export(running: Running, guard: tunnels.Guard | None) -> None:

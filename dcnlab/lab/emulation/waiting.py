@@ -48,9 +48,13 @@ def finish(processes: Sequence[Process], daemons: Sequence[Daemon] = (), stall: 
     LabError with the last line of the first that fails, when one of the ``daemons`` has ended, or when
     their logs have not grown for ``stall`` seconds.
     """
-    with _opened(daemons) as watched:
+    with opened(daemons) as watched:
         for process in processes:
-            _await(process, watched, stall)
+            handle = os.pidfd_open(process.pid)
+            try:
+                await_readable(handle, watched, stall)
+            finally:
+                os.close(handle)
             text = process.communicate()[1]
             if process.returncode:
                 program = process.args[2] if isinstance(process.args, list) else str(process.args)
@@ -64,7 +68,7 @@ def failure(program: str, code: int, output: str) -> str:
 
 
 @contextlib.contextmanager
-def _opened(daemons: Sequence[Daemon]) -> Iterator[Mapping[int, Daemon]]:
+def opened(daemons: Sequence[Daemon]) -> Iterator[Mapping[int, Daemon]]:
     """The daemons by descriptors that become readable when they end; LabError if one has ended."""
     watched: dict[int, Daemon] = {}
     try:
@@ -79,24 +83,20 @@ def _opened(daemons: Sequence[Daemon]) -> Iterator[Mapping[int, Daemon]]:
             os.close(descriptor)
 
 
-def _await(process: Process, watched: Mapping[int, Daemon], stall: float) -> None:
-    """Wait until a program has ended; LabError as in :func:`finish`."""
-    handle = os.pidfd_open(process.pid)
+def await_readable(handle: int, watched: Mapping[int, Daemon], stall: float = STALL) -> None:
+    """Wait until a descriptor is readable; LabError as in :func:`finish`."""
     poll = select.poll()
     for descriptor in (handle, *watched):
         poll.register(descriptor, select.POLLIN)
     size, since = _logged(watched), time.monotonic()
-    try:
-        while handle not in (ready := [descriptor for descriptor, _ in poll.poll(_LOOK_MS)]):
-            if ready:
-                raise watched[ready[0]].ended()
-            if (now := _logged(watched)) != size:
-                size, since = now, time.monotonic()
-            elif time.monotonic() - since > stall:
-                names = ", ".join(daemon.name for daemon in watched.values()) or "its programs"
-                raise LabError(f"no progress of {names} for {stall:g} s")
-    finally:
-        os.close(handle)
+    while handle not in (ready := [descriptor for descriptor, _ in poll.poll(_LOOK_MS)]):
+        if ready:
+            raise watched[ready[0]].ended()
+        if (now := _logged(watched)) != size:
+            size, since = now, time.monotonic()
+        elif time.monotonic() - since > stall:
+            names = ", ".join(daemon.name for daemon in watched.values()) or "its programs"
+            raise LabError(f"no progress of {names} for {stall:g} s")
 
 
 def _logged(watched: Mapping[int, Daemon]) -> int:

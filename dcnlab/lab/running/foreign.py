@@ -8,7 +8,7 @@ from typing import Any
 
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches import openvswitch
-from dcnlab.lab.emulation.switches.ovsdb import Controlled
+from dcnlab.lab.emulation.switches.connections import Controlled
 from dcnlab.lab.options.controller_choice import ControllerChoice
 
 _MAX_NAMES = 4

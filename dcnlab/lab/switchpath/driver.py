@@ -19,8 +19,9 @@ from functools import partial
 from controller.rules import Rule
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
-from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
+from dcnlab.lab.emulation.switches.rows import Bridge
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath import entries, monitor
 from dcnlab.lab.switchpath.maps import SwitchMaps

@@ -2,10 +2,11 @@
 
 openvswitch.py      the daemons and bridges, in shards
 appctl.py           commands to running daemons
-ovsdb.py            what the databases say about controllers
+ovsdb.py            transactions with their databases
+rows.py             what the databases say of bridges and ports
 controllers.py      the controller at the launch
 waking.py           wakes the daemons while they connect to it
-connections.py      whether each switch is connected
+connections.py      the controllers of each switch, and whether it is connected
 forwarder.py        the process through which switches reach a controller outside the lab
 flooding.py         a spanning tree for controllers that flood
 export.py           sFlow and IPFIX

@@ -6,16 +6,38 @@ Open vSwitch's log says it at once.
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from dcnlab.lab.emulation.switches import ovsdb
 from dcnlab.lab.emulation.switches.openvswitch import Shard
-from dcnlab.lab.emulation.switches.ovsdb import Controlled
+from dcnlab.lab.errors import LabError
+
+#: Seconds within which a database that works answers.
+_TIMEOUT = 2.0
+_SELECTED = (
+    {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "controller"]},
+    {
+        "op": "select", "table": "Controller", "where": [],
+        "columns": ["_uuid", "target", "is_connected", "status"],
+    },
+)  # fmt: skip
 
 _CHANGE = re.compile(rb"\|rconn\|(?:INFO|WARN|ERR)\|(\S+?)<->(\S+): (connected|connecting|.*)")
+
+
+@dataclass(frozen=True)
+class Controlled:
+    """One controller of a switch as Open vSwitch sees it."""
+
+    switch: str
+    target: str
+    connected: bool
+    #: Why the last connection failed or ended, in Open vSwitch's words; may be empty.
+    last_error: str
 
 
 class Connections:
@@ -36,7 +58,7 @@ class Connections:
             known = dict(self._connected)
         return [
             replace(one, connected=known.get((one.switch, one.target), one.connected))
-            for one in ovsdb.controllers(self._shards)
+            for one in _controllers(self._shards)
         ]
 
     def _follow(self, number: int, shard: Shard) -> None:
@@ -52,3 +74,26 @@ class Connections:
         for switch, target, change in _CHANGE.findall(text):
             if change != b"connecting":
                 self._connected[switch.decode(), target.decode()] = change == b"connected"
+
+
+def _controllers(shards: Iterable[Shard]) -> list[Controlled]:
+    """What the databases say about the controllers of all switches; none of a shard whose database does not
+    answer."""
+    return list(itertools.chain.from_iterable(map(_of_shard, shards)))
+
+
+def _of_shard(shard: Shard) -> list[Controlled]:
+    try:
+        bridges, found = (result["rows"] for result in ovsdb.transact(shard.database, _SELECTED, _TIMEOUT))
+    except (OSError, ValueError, KeyError, TypeError, LabError):
+        return []
+    by_id = {row["_uuid"][1]: row for row in found}
+    controlled = []
+    for bridge in bridges:
+        for reference in ovsdb.members(bridge["controller"]):
+            row = by_id.get(reference[1])
+            if row is not None:
+                error = dict(row["status"][1]).get("last_error", "")
+                one = Controlled(bridge["name"], row["target"], bool(row["is_connected"]), error)
+                controlled.append(one)
+    return controlled

@@ -8,18 +8,21 @@ namespaces, on the loopback address only.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dcnlab.lab.emulation import netns, waiting
-from dcnlab.lab.emulation.switches import appctl
+from dcnlab.lab.emulation.switches import appctl, ovsdb, rows
+from dcnlab.lab.emulation.switches.ovsdb import Operation
+from dcnlab.lab.emulation.switches.rows import Bridge
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.controller_choice import ControllerChoice
 
@@ -32,16 +35,9 @@ _SETTLED_UPTIME = 15.0
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day.
 _STATISTICS_MS = 24 * 3600 * 1000
 _ROOT = Path("/run/openvswitch")
+#: The columns of the database's SSL table, by the names of the files here.
+_TLS_COLUMNS = {"key": "private_key", "cert": "certificate", "ca": "ca_cert"}
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
-
-
-@dataclass(frozen=True)
-class Bridge:
-    """A switch to create: its name, datapath id and (interface, OpenFlow port) pairs."""
-
-    name: str
-    dpid: int
-    ports: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,11 @@ class Shard:
         """Environment variables with which the ovs-* programs use this shard."""
         folder = str(self.rundir)
         return {**os.environ, "OVS_RUNDIR": folder, "OVS_DBDIR": folder, "OVS_LOGDIR": folder}
+
+    @property
+    def database(self) -> Path:
+        """The socket of its database."""
+        return self.rundir / "db.sock"
 
     def command(self, program: str, *arguments: str) -> list[str]:
         """A command line that runs in this shard's namespace."""
@@ -174,39 +175,32 @@ def prepare(
     if not shards:
         return []
     _start_databases(shards)
-    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
-    words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
-    words += [f"other_config:stats-update-interval={_STATISTICS_MS}"]
-    words += _tls(tls or {})
-    early = starts_early(shards)
+    settings = {
+        "userspace-tso-enable": str(offloads).lower(),
+        "stats-update-interval": str(_STATISTICS_MS),
+    }
+    files, early = _tls(tls or {}), starts_early(shards)
     starting = _begin(_daemons(shards)) if early else []
-    commands = [
-        (
-            shard,
-            shard.command(
-                "ovs-vsctl",
-                *words,
-                *_bridges(shard, datapath, versions),
-                *([] if early else _port_commands(shard, controller)),
-            ),
-        )
-        for shard in shards
-    ]
-    waiting.finish(_begin(commands), _watched(shards, DAEMONS[:1]))
+    _transact(
+        shards,
+        lambda shard: [
+            rows.create(shard.bridges, datapath, versions, settings, files),
+            *([] if early else [rows.wire(shard.bridges, controller)]),
+        ],
+        DAEMONS[:1],
+    )
     return starting
 
 
-def _tls(files: Mapping[str, bytes]) -> list[str]:
-    """Arguments of ovs-vsctl that set the files of TLS, which are copied into the lab's own /run."""
-    if not files:
-        return []
-    paths = []
-    for name in ("key", "cert", "ca"):
+def _tls(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The files of TLS, which are copied into the lab's own /run, by the columns of the database."""
+    copied = {}
+    for name, column in _TLS_COLUMNS.items() if files else ():
         path = _ROOT / f"controller-{name}.pem"
         path.touch(mode=0o600)
         path.write_bytes(files[name])
-        paths.append(str(path))
-    return ["--", "set-ssl", *paths]
+        copied[column] = str(path)
+    return copied
 
 
 def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process], controller: str = "") -> None:
@@ -214,10 +208,11 @@ def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process],
     databases = DAEMONS[:1]
     if starts_early(shards):
         waiting.finish(starting, _watched(shards, databases))
-        wired = [
-            (shard, shard.command("ovs-vsctl", "init", *_port_commands(shard, controller))) for shard in shards
-        ]
-        waiting.finish(_begin(wired), _watched(shards, DAEMONS))
+        _transact(
+            shards,
+            lambda shard: [[*rows.wire(shard.bridges, controller), rows.number(1)], [rows.applied(1)]],
+            DAEMONS,
+        )
     else:
         waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
 
@@ -251,9 +246,9 @@ def _daemon(shard: Shard, program: str) -> Command:
     """The command that starts a daemon of a shard; it returns when the daemon serves."""
     folder = shard.rundir
     if program == "ovsdb-server":
-        words = [f"{folder}/conf.db", f"--remote=punix:{folder}/db.sock"]
+        words = [f"{folder}/conf.db", f"--remote=punix:{shard.database}"]
     else:
-        words = [f"unix:{folder}/db.sock", *([] if kernel_datapath() else ["--disable-system"])]
+        words = [f"unix:{shard.database}", *([] if kernel_datapath() else ["--disable-system"])]
     words += ["--detach", "--no-chdir", f"--pidfile={folder}/{program}.pid"]
     words += [f"--log-file={folder}/{program}.log", "-vconsole:off"]
     return shard, shard.command(program, *words)
@@ -290,29 +285,23 @@ def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     appctl.call([shard.rundir for shard in shards], "revalidator/purge")
 
 
-def _bridges(shard: Shard, datapath: str, versions: Sequence[str]) -> list[str]:
-    """Arguments of ovs-vsctl that create a shard's bridges."""
-    words: list[str] = []
-    for bridge in shard.bridges:
-        words += ["--", "add-br", bridge.name]
-        words += ["--", "set", "Bridge", bridge.name, f"datapath_type={datapath}", "fail_mode=secure"]
-        words += [f"protocols={','.join(versions)}", f"other-config:datapath-id={bridge.dpid:016x}"]
-        words += ["other-config:disable-in-band=true", "mcast_snooping_enable=false"]
-    return words
-
-
-def _port_commands(shard: Shard, controller: str) -> list[str]:
-    """Arguments of ovs-vsctl that set the controller, if any, and add the ports of those bridges."""
-    words: list[str] = []
-    for bridge in shard.bridges:
-        if controller:
-            words += ["--", "set-controller", bridge.name, controller]
-            words += ["--", "set", "Controller", bridge.name, "connection_mode=out-of-band"]
-            words += ["inactivity_probe=0", "max_backoff=1000"]
-        for interface, number in bridge.ports:
-            words += ["--", "add-port", bridge.name, interface]
-            words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
-    return words
+def _transact(
+    shards: Sequence[Shard], transactions: Callable[[Shard], list[list[Operation]]], programs: Sequence[str]
+) -> None:
+    """Send each database its transactions, one after the other, and wait for all; LabError when one fails, or
+    when one of the ``programs`` has ended."""
+    with contextlib.ExitStack() as stack:
+        watched = stack.enter_context(waiting.opened(_watched(shards, programs)))
+        asked = []
+        for shard in shards:
+            connection = stack.enter_context(ovsdb.Connection(shard.database, waiting.STALL))
+            for operations in transactions(shard):
+                connection.send(operations)
+                asked.append(connection)
+        for connection in asked:
+            if not connection.has_more:
+                waiting.await_readable(connection.socket.fileno(), watched)
+            connection.result()
 
 
 def _run(commands: Iterable[Command]) -> None:

@@ -1,90 +1,85 @@
-"""What the databases of the private Open vSwitches say about controllers, asked over their sockets.
+"""Transactions with the databases of the private Open vSwitches, by the OVSDB protocol (RFC 7047).
 
-One request of the OVSDB protocol (RFC 7047) on a connection of its own: starting ``ovs-vsctl`` takes a
-hundred times as long, and `ps` asks for every lab.
+They need no process: to start ``ovs-vsctl`` for one takes a hundred times as long.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import socket
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
 
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.errors import LabError
 
-#: Seconds within which a database that works answers.
-_TIMEOUT = 2.0
-_REQUEST = {
-    "method": "transact",
-    "params": [
-        "Open_vSwitch",
-        {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "controller"]},
-        {
-            "op": "select", "table": "Controller", "where": [],
-            "columns": ["_uuid", "target", "is_connected", "status"],
-        },
-    ],
-    "id": 0,
-}  # fmt: skip
+Operation = dict[str, Any]
+
+_DATABASE = "Open_vSwitch"
+_CHUNK = 1 << 16
 
 
-@dataclass(frozen=True)
-class Controlled:
-    """One controller of a switch as Open vSwitch sees it."""
+class Connection:
+    """A connection to the database with this socket; a context manager.  Raises OSError without a database."""
 
-    switch: str
-    target: str
-    connected: bool
-    #: Why the last connection failed or ended, in Open vSwitch's words; may be empty.
-    last_error: str
-
-
-def controllers(shards: Iterable[Shard]) -> list[Controlled]:
-    """The controllers of all switches; none of a shard whose database does not answer."""
-    return list(itertools.chain.from_iterable(map(_of_shard, shards)))
-
-
-def _of_shard(shard: Shard) -> list[Controlled]:
-    try:
-        bridges, rows = _ask(shard)
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    by_id = {row["_uuid"][1]: row for row in rows}
-    found = []
-    for bridge in bridges:
-        for reference in _members(bridge["controller"]):
-            row = by_id.get(reference[1])
-            if row is not None:
-                error = dict(row["status"][1]).get("last_error", "")
-                found.append(Controlled(bridge["name"], row["target"], bool(row["is_connected"]), error))
-    return found
-
-
-def _ask(shard: Shard) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of both tables."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(_TIMEOUT)
-        connection.connect(str(shard.rundir / "db.sock"))
-        connection.sendall(json.dumps(_REQUEST).encode())
-        bridges, rows = _reply(connection)["result"]
-    return bridges["rows"], rows["rows"]
-
-
-def _reply(connection: socket.socket) -> dict[str, Any]:
-    """One JSON object; only the object itself says where it ends."""
-    text = b""
-    while part := connection.recv(1 << 16):
-        text += part
+    def __init__(self, path: Path, timeout: float) -> None:
+        """``timeout``: seconds that a database which works takes to answer, once it answers."""
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._received = ""
         try:
-            return dict(json.loads(text))
-        except ValueError:
-            continue
-    raise ValueError("the database closed the connection")
+            self.socket.settimeout(timeout)
+            self.socket.connect(str(path))
+        except OSError:
+            self.socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, operations: Sequence[Operation]) -> None:
+        """Send a transaction; each is answered in its turn."""
+        request = {"method": "transact", "params": [_DATABASE, *operations], "id": 0}
+        self.socket.sendall(json.dumps(request).encode())
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something of the next answer has been read already."""
+        return bool(self._received)
+
+    def result(self) -> list[Any]:
+        """What each operation of the next transaction gave; LabError, in the database's words, if it failed."""
+        answer = self._object()
+        results = answer["result"] if answer["error"] is None else [answer["error"]]
+        for result in results:
+            if isinstance(result, dict) and "error" in result:
+                raise LabError(f"ovsdb-server: {result.get('details') or result['error']}")
+        return list(results)
+
+    def _object(self) -> dict[str, Any]:
+        """The next JSON object; only the object itself says where it ends."""
+        while True:
+            try:
+                value, end = json.JSONDecoder().raw_decode(self._received)
+            except ValueError:
+                more = self.socket.recv(_CHUNK)
+                if not more:
+                    raise ConnectionError("the database closed the connection") from None
+                self._received += more.decode()
+                continue
+            self._received = self._received[end:]
+            return dict(value)
 
 
-def _members(value: Any) -> list[Any]:
+def transact(path: Path, operations: Sequence[Operation], timeout: float) -> list[Any]:
+    """One transaction on a connection of its own: what each operation gave.  Raises OSError and LabError."""
+    with Connection(path, timeout) as connection:
+        connection.send(operations)
+        return connection.result()
+
+
+def members(value: Any) -> list[Any]:
     """The members of a set; a set of one is written without its list."""
     return list(value[1]) if value[0] == "set" else [value]
