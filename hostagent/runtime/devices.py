@@ -100,7 +100,6 @@ def open_devices(
     the programs can be attached.  Raises OSError, which names the missing interface.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
-        watch = undo.enter_context(CarrierWatch())  # before interfaces are read, so that no change is missed
         tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
         undo.callback(os.close, tun)
         with Netlink() as netlink:
@@ -120,6 +119,8 @@ def open_devices(
             _configure_tun(netlink, tun_index, address, mtu)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
+            watch, up = _watch(netlink, {port: existing[name].index for port, name in ports.items()})
+            undo.callback(watch.close)
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
             # A socket for every EtherType would see each packet of the fast path before the kernel forwards it.
@@ -130,8 +131,23 @@ def open_devices(
             nics.append(Nic(port, existing[name].index, first, tuple(control)))
         later = undo.enter_context(Netlink()) if address is None or assignable else None
         undo.pop_all()  # everything is open, and stays open
-    up = frozenset(port for port, name in ports.items() if existing[name].up)
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
+
+
+def _watch(netlink: Netlink, ports: Mapping[int, int]) -> tuple[CarrierWatch, frozenset[int]]:
+    """Watch the carriers of the interfaces with these indices; the ports with a carrier now.
+
+    What was set up just before is not reported: it would wake each of a thousand agents once.  To ask for an
+    interface completes its start, which the kernel reports; so it is asked for before as well.
+    """
+    for index in ports.values():
+        netlink.interface(index)
+    watch = CarrierWatch()
+    try:
+        return watch, frozenset(port for port, index in ports.items() if netlink.interface(index).up)
+    except BaseException:
+        watch.close()
+        raise
 
 
 def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[int, int]) -> bool:

@@ -400,7 +400,6 @@ def _run_child(foreign: Sequence[tuple[int, int]], work: Callable[[], None]) -> 
     code = 1
     try:
         signal.set_wakeup_fd(-1)  # the parent's pipe
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for descriptors in foreign:
             os.closerange(*descriptors)
         work()

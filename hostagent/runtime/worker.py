@@ -21,7 +21,8 @@ from hostagent.runtime.shared_links import SharedLinkState
 class Worker:
     """The event loop over the parent's channel and any number of agents.
 
-    It is created before its process is forked, which then calls :meth:`run`.
+    It is created before its process is forked, which then calls :meth:`run`.  That does little until something
+    arrives: a new process copies each page of memory that it touches.
     """
 
     def __init__(
@@ -43,7 +44,13 @@ class Worker:
         for agent_io in agent_ios:
             agent_io.report = channel.send
             self._handlers |= agent_io.handlers()
+        self._epoll = select.epoll()
+        for descriptor in self._handlers:
+            self._epoll.register(descriptor, select.EPOLLIN)
+        for agent_io in agent_ios:
+            agent_io.modify_epoll = self._epoll.modify
         self._with_timers: list[AgentIO] = []
+        self._update_timed()
         self._open = True
 
     @property
@@ -54,22 +61,19 @@ class Worker:
     @property
     def descriptors(self) -> set[int]:
         """All descriptors that are open for these agents."""
-        return set(self._handlers).union(*(agent_io.descriptors() for agent_io in self._agent_ios.values()))
+        own = {self._epoll.fileno(), *self._handlers}
+        return own.union(*(agent_io.descriptors() for agent_io in self._agent_ios.values()))
 
     def close(self) -> None:
         """Close all devices and the channel: the parent does this with its copies."""
         for agent_io in self._agent_ios.values():
             agent_io.devices.close()
+        self._epoll.close()
         self.channel.close()
 
     def run(self) -> None:
         """Run until the parent closes the channel."""
-        epoll = select.epoll()
-        for descriptor in self._handlers:
-            epoll.register(descriptor, select.EPOLLIN)
-        for agent_io in self._agent_ios.values():
-            agent_io.modify_epoll = epoll.modify
-        self._update_timed()
+        epoll = self._epoll
         last: set[int] = set()
         cells, progress, turn = self._links.cells, self._progress, 0
         while self._open:
@@ -78,7 +82,7 @@ class Worker:
                 self._apply_link_state()
             timeout = self._poll_timeout()
             progress[0] = 0
-            ready = [descriptor for descriptor, _ in epoll.poll(timeout)]
+            ready = epoll.poll(timeout)
             turn += 1
             progress[0] = turn
             if cells[0] != self._epoch:
@@ -86,7 +90,7 @@ class Worker:
             if progress[STOPPED] and discards(progress, milliseconds()):
                 for agent_io in self._agent_ios.values():
                     agent_io.discard_waiting()
-            for descriptor in ready:
+            for descriptor, _ in ready:
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed
                     continue
@@ -94,7 +98,7 @@ class Worker:
                     handler(descriptor in last)
                 except Exception as error:
                     self._fail(self._owners.get(descriptor), error)
-            last = set(ready)
+            last = {descriptor for descriptor, _ in ready}
             if self._with_timers:
                 self._handle_timers()
         for agent_io in self._agent_ios.values():
