@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hostagent.runtime.netlink import CarrierWatch, Netlink
+from hostagent.runtime.netlink import CarrierWatch, Interface, Netlink
 
 if TYPE_CHECKING:
     from hostagent.runtime.acceleration import Acceleration
@@ -119,7 +119,7 @@ def open_devices(
             _configure_tun(netlink, tun_index, address, mtu)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
-            watch, up = _watch(netlink, {port: existing[name].index for port, name in ports.items()})
+            watch, up = _watch(netlink, {port: existing[name] for port, name in ports.items()})
             undo.callback(watch.close)
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
@@ -134,17 +134,18 @@ def open_devices(
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
 
 
-def _watch(netlink: Netlink, ports: Mapping[int, int]) -> tuple[CarrierWatch, frozenset[int]]:
-    """Watch the carriers of the interfaces with these indices; the ports with a carrier now.
+def _watch(netlink: Netlink, nics: Mapping[int, Interface]) -> tuple[CarrierWatch, frozenset[int]]:
+    """Watch the carriers of these interfaces; the ports with a carrier now.
 
     What was set up just before is not reported: it would wake each of a thousand agents once.  To ask for an
-    interface completes its start, which the kernel reports; so it is asked for before as well.
+    interface that is starting completes that, which the kernel reports; so it is asked for before as well.
     """
-    for index in ports.values():
-        netlink.interface(index)
+    for nic in nics.values():
+        if not nic.up or nic.starting:
+            netlink.interface(nic.index)
     watch = CarrierWatch()
     try:
-        return watch, frozenset(port for port, index in ports.items() if netlink.interface(index).up)
+        return watch, frozenset(port for port, nic in nics.items() if netlink.interface(nic.index).up)
     except BaseException:
         watch.close()
         raise
