@@ -119,8 +119,7 @@ def open_devices(
             _configure_tun(netlink, tun_index, address, mtu)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
-            watch, up = _watch(netlink, {port: existing[name] for port, name in ports.items()})
-            undo.callback(watch.close)
+            watch, up = _watch(undo, netlink, {port: existing[name] for port, name in ports.items()})
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
             # A socket for every EtherType would see each packet of the fast path before the kernel forwards it.
@@ -134,8 +133,10 @@ def open_devices(
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
 
 
-def _watch(netlink: Netlink, nics: Mapping[int, Interface]) -> tuple[CarrierWatch, frozenset[int]]:
-    """Watch the carriers of these interfaces; the ports with a carrier now.
+def _watch(
+    undo: contextlib.ExitStack, netlink: Netlink, nics: Mapping[int, Interface]
+) -> tuple[CarrierWatch, frozenset[int]]:
+    """Watch the carriers of these interfaces until ``undo`` closes; the ports with a carrier now.
 
     What was set up just before is not reported: it would wake each of a thousand agents once.  To ask for an
     interface that is starting completes that, which the kernel reports; so it is asked for before as well.
@@ -143,12 +144,8 @@ def _watch(netlink: Netlink, nics: Mapping[int, Interface]) -> tuple[CarrierWatc
     for nic in nics.values():
         if not nic.up or nic.starting:
             netlink.interface(nic.index)
-    watch = CarrierWatch()
-    try:
-        return watch, frozenset(port for port, nic in nics.items() if netlink.interface(nic.index).up)
-    except BaseException:
-        watch.close()
-        raise
+    watch = undo.enter_context(CarrierWatch())  # before they are read, so that no change is missed
+    return watch, frozenset(port for port, nic in nics.items() if netlink.interface(nic.index).up)
 
 
 def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[int, int]) -> bool:

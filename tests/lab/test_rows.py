@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dcnlab.lab.emulation.switches import ovsdb, rows
+from dcnlab.lab.emulation.switches import openvswitch, ovsdb, rows
 from dcnlab.lab.emulation.switches.rows import Bridge
 from dcnlab.lab.errors import LabError
 from tests.ovs import PrivateOvs
@@ -122,3 +125,28 @@ def test_what_a_database_refuses_is_one_line() -> None:
                 connection.result()
         connection.send([rows.number(7)])
         assert connection.result() == [{"count": 0}]
+
+
+def test_a_database_that_does_not_answer_is_named() -> None:
+    shard = openvswitch.Shard(9999, BRIDGES)
+    with pytest.raises(LabError, match=r"^ovsdb-server of s0 to s1: .*No such file"):
+        openvswitch._transact([shard], lambda _: [], ())
+
+
+def test_an_answer_comes_in_pieces_of_any_size() -> None:
+    """Also in the middle of a character; the answer after it is kept."""
+    answers = [
+        {"id": 0, "error": None, "result": [{"details": "\u00e9"}]},
+        {"id": 0, "error": None, "result": []},
+    ]
+    data = "".join(json.dumps(answer, ensure_ascii=False) for answer in answers).encode()
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/db.sock")
+        listener.listen()
+        with ovsdb.Connection(Path(folder, "db.sock"), 30.0) as connection:
+            peer, _ = listener.accept()
+            with peer, ThreadPoolExecutor(1) as beside:
+                sending = beside.submit(lambda: [peer.send(data[at : at + 1]) for at in range(len(data))])
+                assert [connection.result() for _ in answers] == [answer["result"] for answer in answers]
+                sending.result()
+            assert not connection.has_more

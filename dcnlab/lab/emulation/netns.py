@@ -149,7 +149,7 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
     """Create all veth pairs with few calls of ``ip -batch``; both ends are up afterwards.
 
     The two ends get different interface indices: with equal ones the kernel reports a lost carrier
-    after 0.8 s instead of at once.  They get one queue, since only one would be used: by itself the kernel
+    after 0.8 s instead of at once.  They get one queue, since more would change nothing: by itself the kernel
     gives them one for each possible processor, and with 16 of them a pair takes twice as long.
     """
     pairs = list(pairs)

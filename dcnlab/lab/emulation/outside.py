@@ -17,7 +17,7 @@ from typing import Any
 
 #: Seconds within which a controller must accept a connection.
 CONNECT_TIMEOUT = 5.0
-#: The files of TLS, in the order of ovs-vsctl set-ssl.
+#: The files of TLS.
 TLS_FILES = ("key", "cert", "ca")
 
 

@@ -35,7 +35,7 @@ _SETTLED_UPTIME = 15.0
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day.
 _STATISTICS_MS = 24 * 3600 * 1000
 _ROOT = Path("/run/openvswitch")
-#: The columns of the database's SSL table, by the names of the files here.
+#: The columns of the database's SSL table, by the names of the files of TLS.
 _TLS_COLUMNS = {"key": "private_key", "cert": "certificate", "ca": "ca_cert"}
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
 
@@ -294,14 +294,25 @@ def _transact(
         watched = stack.enter_context(waiting.opened(_watched(shards, programs)))
         asked = []
         for shard in shards:
-            connection = stack.enter_context(ovsdb.Connection(shard.database, waiting.STALL))
-            for operations in transactions(shard):
-                connection.send(operations)
-                asked.append(connection)
-        for connection in asked:
+            with _database_named(shard):
+                connection = stack.enter_context(ovsdb.Connection(shard.database, waiting.STALL))
+                for operations in transactions(shard):
+                    connection.send(operations)
+                    asked.append((shard, connection))
+        for shard, connection in asked:
             if not connection.has_more:
                 waiting.await_readable(connection.socket.fileno(), watched)
-            connection.result()
+            with _database_named(shard):
+                connection.result()
+
+
+@contextlib.contextmanager
+def _database_named(shard: Shard) -> Iterator[None]:
+    """Have the error of a connection say whose database it is: LabError."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(f"ovsdb-server of {shard.extent}: {error}") from error
 
 
 def _run(commands: Iterable[Command]) -> None:

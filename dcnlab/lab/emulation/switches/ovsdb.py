@@ -25,7 +25,7 @@ class Connection:
     def __init__(self, path: Path, timeout: float) -> None:
         """``timeout``: seconds that a database which works takes to answer, once it answers."""
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._received = ""
+        self._received = b""
         try:
             self.socket.settimeout(timeout)
             self.socket.connect(str(path))
@@ -62,14 +62,15 @@ class Connection:
         """The next JSON object; only the object itself says where it ends."""
         while True:
             try:
-                value, end = json.JSONDecoder().raw_decode(self._received)
-            except ValueError:
+                text = self._received.decode()
+                value, end = json.JSONDecoder().raw_decode(text)
+            except ValueError:  # it is not whole yet
                 more = self.socket.recv(_CHUNK)
                 if not more:
                     raise ConnectionError("the database closed the connection") from None
-                self._received += more.decode()
+                self._received += more
                 continue
-            self._received = self._received[end:]
+            self._received = text[end:].encode()
             return dict(value)
 
 
