@@ -75,6 +75,7 @@ class _Draw:
 
     targets: Targets
     random: random.Random
+    #: Links and nodes that are cut, as they are restored: ``link h0 s4``, ``node s4``.
     _cut: list[str] = field(default_factory=list)
     _slow: list[str] = field(default_factory=list)
     _paused: list[str] = field(default_factory=list)
@@ -97,33 +98,40 @@ class _Draw:
         return found
 
     def _cut_link(self) -> Step:
-        free = [link for link in self.targets.links if link not in self._cut]
-        if not free or len(self._cut) + 1 > max(1, _MOST_CUT * len(self.targets.links)):
-            return ()
-        link = self.random.choice(free)
-        if self._parts([*self._cut, link], self._paused):
-            return ()
-        self._cut.append(link)
-        return (Fault("fail", f"link {link}"),)
+        down = self._down()
+        free = [link for link in self.targets.links if link not in down]
+        return self._fail(f"link {self.random.choice(free)}") if free else ()
 
     def _cut_node(self) -> Step:
         if not self.targets.nodes:
             return ()
-        node = self.random.choice(self.targets.nodes)
-        links = [link for link in self.targets.links if node in link.split() and link not in self._cut]
-        if not links or len(self._cut) + len(links) > max(1, _MOST_CUT * len(self.targets.links)):
+        target = f"node {self.random.choice(self.targets.nodes)}"
+        return self._fail(target) if target not in self._cut else ()
+
+    def _fail(self, target: str) -> Step:
+        """Cut a link or a node, unless it changes nothing or is too much."""
+        down, before = self._down(target), self._down()
+        most = max(1, _MOST_CUT * len(self.targets.links))
+        if len(down) == len(before) or len(down) > most or self._parts(down, self._paused):
             return ()
-        if self._parts([*self._cut, *links], self._paused):
-            return ()
-        self._cut += links
-        return (Fault("fail", f"node {node}"),)
+        self._cut.append(target)
+        return (Fault("fail", target),)
+
+    def _down(self, *more: str) -> list[str]:
+        """The links that are cut, by themselves or with a node of theirs, if ``more`` are cut too."""
+        cut = {*self._cut, *more}
+        return [
+            link
+            for link in self.targets.links
+            if f"link {link}" in cut or any(f"node {node}" in cut for node in link.split())
+        ]
 
     def _restore(self) -> Step:
         if not self._cut:
             return ()
-        link = self.random.choice(self._cut)
-        self._cut.remove(link)
-        return (Fault("restore", f"link {link}"),)
+        target = self.random.choice(self._cut)
+        self._cut.remove(target)
+        return (Fault("restore", target),)
 
     def _parts(self, cut: list[str], paused: list[str]) -> bool:
         """Whether servers would be cut off that must not be."""
@@ -151,7 +159,7 @@ class _Draw:
         if not running or len(self._paused) >= _MOST_PAUSED:
             return ()
         agent = self.random.choice(running)
-        if self._parts(self._cut, [*self._paused, agent]):
+        if self._parts(self._down(), [*self._paused, agent]):
             return ()
         self._paused.append(agent)
         return (Fault("pause", agent),)
