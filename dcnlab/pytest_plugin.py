@@ -78,13 +78,16 @@ def _launch(topology: Any, options: dict[str, Any]) -> Lab:
 
 
 def _restore(lab: Lab) -> None:
-    down = lab.info()["down"]
-    if not down:
+    for node in lab.info().cut.nodes:
+        lab.restore(node)
+    info = lab.info()
+    links = {*info.down, *info.cut.links}
+    if not links:
         return
     from topos import registry
 
     fabric = registry.fabric(lab.config.topology)
-    for link in down:
+    for link in sorted(links):
         a, _, b, _ = fabric.link_ends[link].tolist()
         lab.restore(fabric.name(a), fabric.name(b))
 

@@ -9,6 +9,7 @@ import typer
 
 from dcnlab.cli.show import print_json
 from dcnlab.lab.client import Lab
+from dcnlab.lab.operations.answers import LinkChange
 
 #: Names that one line lists.
 _SHOWN = 4
@@ -26,6 +27,8 @@ def change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
         print(_changed(found))
         if "repair" in found:
             print(_tables(found))
+        for note in LinkChange.from_json(found).notes():
+            print(note, file=sys.stderr)
         if found["silent"]:
             print(_silent(found["silent"]), file=sys.stderr)
 

@@ -13,7 +13,8 @@ namespace; the guard then removes the socket.
 
     emulation/    namespaces, links, private Open vSwitch, launch
     autoconfig/   servers that configure their own addresses (AACM) or labels (WMGR)
-    running/      a running lab: link state, processes, programs in nodes
+    coordinator/  link state: which links are down, why, and who follows
+    running/      a running lab: processes, changes of links, programs in nodes
     instruments/  what measurements are made with: echo requests, packet streams, counters
     measurement/  the measurements themselves, one registered class per file
     inspection/   tables, explanations and captures of a running lab

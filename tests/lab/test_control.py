@@ -23,13 +23,10 @@ from dcnlab.lab.control import rpc, runtime
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.measurement import Context
-from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.channel import encode
 from hostagent.client import AgentPool
 from hostagent.options import Options
 from tests.ovs import poll
-from topos import registry
-from topos.graph import LinkState, Port
 
 
 @pytest.fixture
@@ -182,65 +179,6 @@ def test_only_sockets_that_nobody_listens_at_are_removed(sockets: Path) -> None:
     assert path.exists()
     assert not runtime.in_use(path)
     assert not path.exists()
-
-
-def test_who_waits_for_a_round_that_fails_is_told_why_and_the_next_is_tried() -> None:
-    fabric = registry.fabric("bcube:2,1")
-    trouble = ["the controller has ended"]
-
-    def distribute(_: LinkState) -> None:
-        if trouble:
-            raise RuntimeError(trouble.pop())
-
-    link_state = LinkStateTracker(fabric, distribute)
-    link_state.start()
-    first, second = Port(0, 1), Port(1, 1)
-    link_state.report(first, False)
-    with pytest.raises(LabError, match="the controller has ended"):
-        link_state.wait_for(frozenset([fabric.link_at(0, 1)]), up=False)
-    link_state.report(second, False)
-    link_state.wait_for(frozenset([fabric.link_at(1, 1)]), up=False)
-    link_state.stop()
-
-
-def test_links_that_are_down_elsewhere_are_distributed_and_not_reported_as_our_own() -> None:
-    fabric = registry.fabric("bcube:2,1")
-    states: list[LinkState] = []
-    link_state = LinkStateTracker(fabric, states.append)
-    link_state.start()
-    link_state.report_elsewhere([1, 2])
-    link_state.await_state()
-    assert states == [LinkState(frozenset({1, 2}))]
-    link_state.report(fabric.link(2).a, False)
-    assert link_state.own_changes(frozenset(), timeout=10) == {2}
-    link_state.report_elsewhere([])
-    link_state.await_state()
-    assert link_state.state() == states[-1] == LinkState(frozenset({2}))
-    link_state.stop()
-
-
-def test_ends_that_are_held_are_no_failures_of_this_machine() -> None:
-    """They are down elsewhere; one that the user cuts meanwhile is down here too."""
-    fabric = registry.fabric("bcube:2,1")
-    link_state = LinkStateTracker(fabric, lambda state: None)
-    link_state.start()
-    link_state.hold([1, 2])
-    link_state.report_elsewhere([1, 2])
-    for link in (1, 2):
-        link_state.report(fabric.link(link).a, False)
-    link_state.await_ends([1, 2], up=False)
-    assert link_state.own_changes(frozenset({9}), timeout=10) == frozenset()
-    link_state.wait_for(frozenset({1}), up=True)  # as it is told elsewhere: its end stays down
-    link_state.hold([1])
-    assert link_state.own_changes(frozenset(), timeout=10) == {2}
-    link_state.report_elsewhere([])
-    link_state.report(fabric.link(1).a, True)
-    link_state.await_ends([1], up=True)
-    link_state.await_state()
-    assert link_state.state() == LinkState(frozenset({2}))
-    with pytest.raises(LabError, match="not seen up within"):
-        link_state.await_ends([2], up=True, timeout=0.01)
-    link_state.stop()
 
 
 def test_orders_of_several_threads_arrive_whole() -> None:

@@ -113,7 +113,7 @@ def test_a_result_is_also_its_json() -> None:
     assert change == change.to_json() == {**value, "later": 1}
     with pytest.raises(dataclasses.FrozenInstanceError):
         change.up = True  # type: ignore[misc]
-    assert LinkChange(**value) == {**value, "repair": None}  # type: ignore[arg-type]
+    assert LinkChange(**value) == {**value, "repair": None, "still_down": []}  # type: ignore[arg-type]
 
 
 # --- in a lab -----------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 _COUNTED = frozenset(
     {
         "packets", "bytes", "dropped", "packet_ins", "arp_replies", "ignored", "by_kernel", "command",
-        "measurement", "pid",
+        "measurement", "pid", "revision",
     }
 )  # fmt: skip
 #: What depends on the kernel, and on who launches the lab.

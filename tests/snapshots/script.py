@@ -68,7 +68,8 @@ def _look(lab: Lab) -> None:
 
 
 def _change_links(lab: Lab) -> None:
-    lab.fail("h0", "s0"), lab.info(), lab.fail("s1"), lab.restore("s1"), lab.restore("h0", "s0")
+    lab.fail("h0", "s0"), lab.info(), lab.fail("s1"), lab.restore("h2", "s1"), lab.restore("s1")
+    lab.restore("h0", "s0")
     lab.impair("h0", "s0", loss="1%"), lab.impairments(), lab.impair(clear=True)
 
 
@@ -88,6 +89,7 @@ def _keep_keys(lab: Lab) -> None:
 def _end_processes(lab: Lab) -> None:
     lab.pause("h3")
     _await_links(lab, [3, 7])
+    lab.fail("h3", "s1"), lab.restore("h3", "s1")
     lab.restart("h3")
     _await_links(lab, [])
 

@@ -10,5 +10,9 @@ from dcnlab.cli.show import JsonFlag
 
 @command("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12", quick=True)
 def restore(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """Bring a failed link or node back; return when the lab has converged."""
+    """Bring a failed link or node back; return when the lab has converged.
+
+    A link that was cut by itself stays cut when its node is restored; one whose node is cut comes up
+    with the node.
+    """
     change("restore", lab, kind, names, json)

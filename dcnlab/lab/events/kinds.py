@@ -43,16 +43,30 @@ class LabState(Event):
 
 @dataclass(frozen=True)
 class LinkChanged(Event):
-    """A link was seen to go down or come up; ``reporter`` is the port that saw it first, e.g. ``s4:1``."""
+    """A link went down or came up.
+
+    ``cause`` is what began or ended: ``carrier`` at a port, a ``silent agent``, an ``unreachable machine``, or
+    in a part of a lab on several machines ``another machine``.  ``reporter`` is that port, e.g. ``s4:1``, the
+    server of the agent, or the machine.
+    """
 
     kind: ClassVar[str] = "link"
     link: Sequence[str]
     link_number: int
     up: bool
     reporter: str
+    cause: str = "carrier"
 
     def text(self) -> str:
-        return f"{'-'.join(self.link)} {'up' if self.up else 'down'}, seen at {self.reporter}"
+        return f"{'-'.join(self.link)} {'up' if self.up else 'down'}, {self._because()}"
+
+    def _because(self) -> str:
+        answers = "answers again" if self.up else "does not answer"
+        if self.cause == "silent agent":
+            return f"the agent of {self.reporter} {answers}"
+        return (
+            f"{self.reporter} {answers}" if self.cause == "unreachable machine" else f"seen at {self.reporter}"
+        )
 
 
 @dataclass(frozen=True)
@@ -70,11 +84,15 @@ class TablesChanged(Event):
 
 @dataclass(frozen=True)
 class LearnedFailures(Event):
-    """``who`` knows now which links are down: a server, ``all agents``, or ``the controller``."""
+    """``who`` knows now which links are down: a server, ``all agents``, or ``the controller``.
+
+    ``revision`` is that of the link state which the lab has told them; 0 where a server has learned of others.
+    """
 
     kind: ClassVar[str] = "learned"
     who: str
     down: Sequence[int]
+    revision: int = 0
 
     def text(self) -> str:
         return f"{self.who}: {_count(len(self.down), 'link')} down"
@@ -82,12 +100,14 @@ class LearnedFailures(Event):
 
 @dataclass(frozen=True)
 class Converged(Event):
-    """Agents and tables agree with the link state, ``ms`` after its first change; or the ``error``."""
+    """Agents and tables agree with the link state of this ``revision``, on all machines that answer, ``ms``
+    after the first change since they agreed last; or the ``error``."""
 
     kind: ClassVar[str] = "converged"
     down: Sequence[int]
     ms: float
     error: str = ""
+    revision: int = 0
 
     def text(self) -> str:
         return self.error or f"{_count(len(self.down), 'link')} down, {self.ms:g} ms after the first change"

@@ -121,6 +121,7 @@ class _Operations:
             "name": lab.config.name,
             "datapath": ", ".join(sorted({one["datapath"] for one in found})),
             "down": sorted(lab.down),
+            "cut": {"links": lab.cut, "nodes": []},
             "started": lab.started,
             "launch": lab.seconds,
             "ended": [line for one in found for line in one["ended"]] + lost,

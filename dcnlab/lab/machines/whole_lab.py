@@ -255,6 +255,11 @@ class WholeLab:
         """The links that are down, as seen from any machine."""
         return frozenset().union(*map(self._down_at, self.parts))
 
+    @property
+    def cut(self) -> list[int]:
+        """The links that the user has cut."""
+        return sorted(self._cut)
+
     def _down_at(self, part: RemotePart) -> frozenset[int]:
         """The links that are down as seen from a machine; all of its nodes while it does not answer."""
         if not part.lost and not part.silent:

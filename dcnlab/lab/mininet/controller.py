@@ -19,16 +19,17 @@ from mininet.node import Controller, Node
 from addressing import registry as schemes
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
+from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
+from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.emulation.switches.openvswitch import kernel_datapath
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.mininet import members
 from dcnlab.lab.mininet import topo as topologies
 from dcnlab.lab.mininet.gateway import Gateway
 from dcnlab.lab.mininet.topo import FabricTopo
-from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.client import AgentPool
 from hostagent.options import AgentPlacement, Options
-from topos.graph import LinkState, Port
+from topos.graph import Port
 
 #: Seconds without progress of the launch, and until all follow a change of links.
 _STALL = _TIMEOUT = 30.0
@@ -61,7 +62,7 @@ class SchemeController(Controller):  # type: ignore[misc]
         self._topo: FabricTopo | None = None
         self._process: ControllerProcess | None = None
         self._agents: AgentPool | None = None
-        self._links: LinkStateTracker | None = None
+        self._links: LinkStateDriver | None = None
         super().__init__(name, **params)
         if topo is not None:
             topo.scheme = self.bind(topo)
@@ -89,7 +90,7 @@ class SchemeController(Controller):  # type: ignore[misc]
         if fabric.relaying and len(topo.relays) < fabric.servers:
             raise UsageError(f"the servers of {fabric.spec} relay packets: use --host relay, or host=RelayHost")
         gateway = Gateway.of(topo)
-        self._links = LinkStateTracker(fabric, self._distribute)
+        self._links = LinkStateDriver(fabric, self._distribute)
         with _spawning():
             if fabric.switches:
                 self._process = self._spawn_controller(topo)
@@ -160,7 +161,7 @@ class SchemeController(Controller):  # type: ignore[misc]
         if self._links is not None:
             self._links.report(port, up)
 
-    def _distribute(self, state: LinkState) -> None:
+    def _distribute(self, state: Apply) -> None:
         """Send link state to agents and controller, and wait until both follow."""
         agents, process = self._agents, self._process
         if agents is not None:

@@ -17,6 +17,9 @@ from dcnlab.lab.instruments.plain import decode
 if TYPE_CHECKING:
     from dcnlab.lab.options.config import LabConfig
 
+#: Names that a line of text lists before it says how many more there are.
+_SHOWN = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Answer(dict[str, Any]):
@@ -37,6 +40,11 @@ class Answer(dict[str, Any]):
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
         return dict(self)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 @functools.cache
@@ -118,13 +126,22 @@ class Rejoined(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class Cuts(Answer):
+    """What the user has cut: the numbers of ``links`` that were cut by themselves, and the names of ``nodes``
+    that were cut with all their links."""
+
+    links: list[int] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
 class LabInfo(Answer):
     """What a lab is and how it is.
 
-    ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of failed links, ``started`` the
-    time of the launch in seconds since 1970, ``launch`` its seconds by stage, ``ended`` a line for each process
-    that has ended, ``restarts`` how often each process was started again, ``options`` the configuration as a
-    JSON object (:attr:`config`: with its types).
+    ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of links that are down for any
+    reason, ``cut`` what the user has cut, ``started`` the time of the launch in seconds since 1970, ``launch``
+    its seconds by stage, ``ended`` a line for each process that has ended, ``restarts`` how often each process
+    was started again, ``options`` the configuration as a JSON object (:attr:`config`: with its types).
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
     machines.
     """
@@ -152,6 +169,7 @@ class LabInfo(Answer):
     machines: list[MachineInfo] | None = None
     mtu: int = 1500
     links_cut: int = 0
+    cut: Cuts = field(default_factory=Cuts)
 
     @functools.cached_property
     def config(self) -> LabConfig:
@@ -175,13 +193,23 @@ class NodeInfo(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class DownLink(Answer):
+    """A link that is down: its ends, its number, and why, one line for each cause."""
+
+    link: list[str]
+    number: int
+    because: list[str]
+
+
+@dataclass(frozen=True, eq=False)
 class LinkChange(Answer):
     """Links that have failed or were restored.
 
     ``detection_ms`` is the time until an agent or the controller had noticed, in milliseconds (None where
     nothing changed); ``converged_ms`` until all tables and agents agreed; ``tables_ms`` the part of it in which
     ``flow_mods`` flow messages went to ``switches`` switches.  ``silent`` agents do not answer.  ``repair``
-    tells how schemes that repair their tables have done it; None for others.
+    tells how schemes that repair their tables have done it; None for others.  ``still_down`` are those of the
+    links that were restored and are down nevertheless: their node is cut too, for example.
     """
 
     links: list[int]
@@ -193,6 +221,18 @@ class LinkChange(Answer):
     switches: int
     tables_ms: float
     repair: dict[str, Any] | None = None
+    still_down: list[DownLink] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """What keeps links down, one line for each cause."""
+        by_cause: dict[str, list[str]] = {}
+        for one in self.still_down:
+            for cause in one.because:
+                by_cause.setdefault(cause, []).append("-".join(one.link))
+        return [
+            f"{_some(links)} {'stay' if len(links) > 1 else 'stays'} down: {cause}"
+            for cause, links in by_cause.items()
+        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""A running lab: what was launched, its link state, the programs in its nodes."""
+"""A running lab: what was launched, changes of its links, the programs in its nodes."""

@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, Any
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from dcnlab.lab import naming
+from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
+from dcnlab.lab.coordinator.link_state.machine_state import Apply
+from dcnlab.lab.coordinator.link_state.state_machine import SetLinks
 from dcnlab.lab.emulation import capacity, launch, netns
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.stages import Report
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
-from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged
+from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running import endpoint, parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
-from dcnlab.lab.running.unreachable import UnreachableLinks
 from topos.graph import ALL_UP, Link, LinkState
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class RunningLab:
         capacity.allow_files(self.fabric, None if part is None else part.nodes)
         #: What has happened in the lab.
         self.journal = Journal()
-        self.link_state = LinkStateTracker(self.fabric, self._distribute, self.journal)
+        self.link_state = LinkStateDriver(self.fabric, self._follow, self.journal, told=(ALL_UP, ALL_UP))
         port_watch = PortWatch(self.link_state.report)
         self.running = launch.launch(
             config, scheme, self.link_state.report, report, outside, port_watch.controller_event,
@@ -79,9 +80,6 @@ class RunningLab:
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
-        self._unreachable = UnreachableLinks(self.running, self.link_state, self._report_unseen)
-        #: What was told last, and to whom: see :meth:`_tell`.
-        self._told = self._tell(ALL_UP, ALL_UP)
         self.link_state.start()
 
     def report_configuration(self) -> None:
@@ -182,68 +180,83 @@ class RunningLab:
         """The link numbers of ``link A B`` or ``node A``."""
         return naming.links(self.fabric, kind, names, self.running.scheme)
 
-    def change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        """Take links down or bring them up, and wait until the lab has converged.
+    def change_links(self, links: tuple[int, ...], node: int | None = None, *, up: bool) -> dict[str, Any]:
+        """Cut links by themselves, or ``node`` with these links, or bring them up again; returns when the lab
+        has converged.
 
         One change at a time: a change that undid this one meanwhile would make it wait forever.
         """
         with self._link_lock:
-            found = self._change_links(links, up)
+            found = self._change_links(frozenset(links), up, node)
         _log.info("links %s %s: converged after %s ms", links, "up" if up else "down", found["converged_ms"])
-        return found
+        return {"links": list(links), **found}
 
-    def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        begun, number, seen = time.monotonic(), self.journal.last, self._controller_events()
-        changed = [self.fabric.link(number) for number in links]
-        moved = self._unreachable.change(frozenset(links), up)
+    def _change_links(self, links: frozenset[int], up: bool, node: int | None) -> dict[str, Any]:
+        begun, seen = time.monotonic(), self._controller_events()
+        self._set_links((self.link_state.restore if up else self.link_state.cut)(links, node))
+        self._report_unseen(map(self.fabric.link, sorted(links)))
+        try:
+            self.link_state.wait_for(links, up)
+        except LabError as error:
+            done = "up again" if up else "down"
+            raise LabError(f"{self._named(sorted(links))}: {done} now, but {error}") from error
+        converged, detected = time.monotonic(), self.link_state.noticed(links, begun)
+        still_down = self.link_state.still_down(links) if up else {}
+        return {
+            "up": up,
+            "silent": [self.fabric.name(server) for server in self.link_state.silent],
+            "still_down": [self._why_down(*each) for each in still_down.items()],
+            "detection_ms": round((detected - begun) * 1000, 2) if detected is not None else None,
+            "converged_ms": round((converged - begun) * 1000, 2),
+            **self._tables_since(seen),
+        }
+
+    def _why_down(self, number: int, because: list[str]) -> dict[str, Any]:
+        link = self.fabric.link(number)
+        ends = [self.fabric.name(link.a.node), self.fabric.name(link.b.node)]
+        return {"link": ends, "number": number, "because": because}
+
+    def _set_links(self, change: SetLinks) -> None:
+        """Take interfaces of links down here, or bring them up."""
+        changed = [self.fabric.link(number) for number in sorted(change.links)]
         # Taken down at the switch: a plain host whose interface goes down would lose its routes.
         chosen = [
             (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in changed
         ]
         whole = [pair for pair in chosen if all(self.running.here(end.node) for end in pair)]
-        ends = [self.running.nic(end) for pair in whole for end in (pair if up else pair[:1])]
-        tunnels = [end for link in changed if link.index in moved for end in self.running.tunnel_ends(link)]
+        ends = [self.running.nic(end) for pair in whole for end in (pair if change.up else pair[:1])]
+        tunnels = [end for link in changed for end in self.running.tunnel_ends(link)]
         for end in (*ends, *map(self.running.nic, tunnels)):
-            netns.set_up_in(*end, up)
-        if up:
+            netns.set_up_in(*end, change.up)
+        if change.up:
             netns.await_running(ends)
-        self._report_unseen(changed)
-        try:
-            self.link_state.wait_for(frozenset(links), up)
-        except LabError as error:
-            done = "up again" if up else "down"
-            raise LabError(f"{self._named(links)}: {done} now, but {error}") from error
-        converged = time.monotonic()
-        seen_changes = ((record.clock, record.event) for record in self.journal.since(number, ("link",)))
-        detected = [
-            clock
-            for clock, event in seen_changes
-            if isinstance(event, LinkChanged) and event.link_number in links and event.up == up
-        ]
-        return {
-            "links": list(links),
-            "up": up,
-            "silent": [self.fabric.name(server) for server in self.link_state.silent],
-            "detection_ms": round((min(detected) - begun) * 1000, 2) if detected else None,
-            "converged_ms": round((converged - begun) * 1000, 2),
-            **self._tables_since(seen),
-        }
 
     def take_elsewhere(self, links: Iterable[int], unreachable: Iterable[int]) -> None:
-        """Other machines report these links as down, and those to some machines are ``unreachable``; returns
-        when the lab has converged."""
+        """Other machines report these links as down, and those to some machines are ``unreachable``: their ends
+        here go down as well.  Returns when the lab has converged.
+
+        A tunnel has no carrier of its own, so agents and switches would not notice that nobody is at the other
+        end, and protocols of the agents would wait for neighbours that are gone.
+        """
         with self._link_lock:
-            changed = self._unreachable.follow(unreachable)
-            # Those that come back count as down until their ends here are up: else the controller would be told
-            # of them before its switches tell it, and would not count the change of tables among this one.
-            self.link_state.report_elsewhere({*links, *changed})
-            try:
-                self._unreachable.settle(changed)
-            finally:
-                self.link_state.report_elsewhere(links)
+            changes = self.link_state.report_absent(filter(self._has_watched_end, unreachable))
+            # Those that come back stay down until their ends here are up: else the controller would be told of
+            # them before its switches tell it, and would not count the change of tables among this one.
+            self.link_state.report_elsewhere(links)
+            for change in changes:
+                self._set_links(change)
+            for change in changes:
+                self._report_unseen(map(self.fabric.link, sorted(change.links)))
+                self.link_state.await_carriers(change.links, change.up)
         self.link_state.await_state()
 
-    def _report_unseen(self, links: Sequence[Link]) -> None:
+    def _has_watched_end(self, number: int) -> bool:
+        """Whether a link to another machine has an end here that is not a plain host's: nothing there notices a
+        carrier, and it would lose its routes."""
+        link = self.fabric.link(number)
+        return any(not self.fabric.is_end_host(end.node) for end in self.running.tunnel_ends(link))
+
+    def _report_unseen(self, links: Iterable[Link]) -> None:
         """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
         silent, blind = set(self.link_state.silent), self._controller_is_silent()
         both = (end for link in links for end in (link.a, link.b))
@@ -282,12 +295,13 @@ class RunningLab:
 
     def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
-        self.change_links(self.links_named("link", [a, b]), up)
+        self.change_links(self.links_named("link", [a, b]), up=up)
 
-    def _distribute(self, state: LinkState) -> None:
-        """Send link state to agents and controller, and wait until servers and switches forward by it."""
-        self._converge(state)
+    def _follow(self, update: Apply) -> object:
+        """Have agents and controller follow link state, and wait until servers and switches forward by it."""
+        told = self._converge(update)
         self.await_tables()
+        return told
 
     def await_tables(self) -> None:
         """Wait until switches forward by the tables that they have now, and by nothing that was cached."""
@@ -295,48 +309,46 @@ class RunningLab:
             self.switch_path.await_tables()  # the kernel forwards for the switches
         openvswitch.purge_datapath_caches(parts.working_shards(self.running))
 
-    def _converge(self, state: LinkState) -> None:
-        """Send link state to the agents and the controller and wait until both have converged.
+    def _converge(self, update: Apply) -> object:
+        """Send link state to the agents and the controller and wait until both have converged: what they were
+        told, which is not told again where agents exchange link state themselves (:mod:`telling`).
 
-        Where agents exchange it themselves: only what nobody else can tell (:mod:`telling`).  A controller that
-        works is waited for in any case: what a switch reported to it becomes tables somewhat later.
+        A controller that works is waited for in any case: what a switch reported to it becomes tables somewhat
+        later.
         """
+        state, (to_agents, to_controller) = LinkState(update.down), self._to_tell(update)
         if self.running.flooding is not None:
             self.running.flooding.follow(state.down)
-        to_agents, to_controller = self._to_tell(state)
-        if self.config.link_state == "agents" and self._told == self._tell(to_agents, to_controller):
+        if self.config.link_state == "agents" and update.told == (to_agents, to_controller):
             if not self._controller_is_silent():
                 self._converge_tables(to_controller)
-            return
+            return to_agents, to_controller
         self.supervision.settle()
         agents, problem = self.running.agents, ""
         if agents is not None:
             agents.links(to_agents.down)
         try:
             if self._converge_tables(to_controller):
-                self.journal.add(LearnedFailures("the controller", sorted(to_controller.down)))
+                learned = LearnedFailures("the controller", sorted(to_controller.down), update.revision)
+                self.journal.add(learned)
         except (ControllerError, LabError) as error:  # the agents follow nevertheless
             problem = str(error)
         self.running.introduce_hosts(self.running.scheme.with_failures(state))
         if agents is not None:
             agents.wait_links(to_agents.down)
-            self.journal.add(LearnedFailures("all agents", sorted(to_agents.down)))
+            self.journal.add(LearnedFailures("all agents", sorted(to_agents.down), update.revision))
         if problem:
             raise LabError(problem)
-        self._told = self._tell(to_agents, to_controller)
+        return to_agents, to_controller
 
-    def _to_tell(self, state: LinkState) -> tuple[LinkState, LinkState]:
+    def _to_tell(self, update: Apply) -> tuple[LinkState, LinkState]:
         """The failed links to tell agents and controller of."""
+        state, silent = LinkState(update.down), LinkState(update.silent)
         if self.config.link_state == "lab":
             return state, state
         scheme = self.running.scheme
-        silent, elsewhere = self.link_state.silent_links(), self.link_state.elsewhere
-        to_controller = telling.to_controller(scheme, state, silent, elsewhere)
+        to_controller = telling.to_controller(scheme, state, silent, update.elsewhere)
         return telling.to_agents(scheme, state, silent), to_controller
-
-    def _tell(self, to_agents: LinkState, to_controller: LinkState) -> tuple[object, ...]:
-        """What agents and controller know when they have been told this; others know nothing of it."""
-        return self.running.agents, to_agents, self.running.controller, to_controller
 
     def _converge_tables(self, state: LinkState) -> bool:
         """Tell the controller of failures and wait until the tables follow, also where it is started again

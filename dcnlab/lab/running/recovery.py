@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from dcnlab.lab import naming
+from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.running import Running
@@ -14,7 +16,6 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.running import reporting
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.parts import Agent, AgentParent, Controller, Daemon, Forwarder, Part
 from dcnlab.lab.running.supervision import Supervision
 from topos.graph import Port
@@ -30,7 +31,7 @@ _CHANGES_OF_AGENTS = ("failed", "stopped", "continued", "process-ended")
 
 def supervise(
     running: Running,
-    link_state: LinkStateTracker,
+    link_state: LinkStateDriver,
     journal: Journal,
     on_controller_event: OnEvent,
     guard: Guard,
@@ -52,6 +53,12 @@ def supervise(
     def silent() -> frozenset[int]:
         return running.agents.silent if running.agents is not None else frozenset()
 
+    def report_silence(servers: frozenset[int]) -> None:
+        # What agents that work again have missed comes first: else their links would come up and go down.
+        back = frozenset(link_state.silent) - servers
+        report_carriers(running, link_state, _ports_of(running, sorted(back)))
+        link_state.report_silence(servers)
+
     def restarted(part: Part) -> None:
         report_carriers(running, link_state, _ports(running, part))
         link_state.retry()
@@ -68,7 +75,7 @@ def supervise(
         parts += [Agent(running, node) for node in running.servers]
         follow_agents()
     supervision = Supervision(
-        parts, journal, running.config.supervise, link_state.state, silent, link_state.report_silence, restarted
+        parts, journal, running.config.supervise, link_state.state, silent, report_silence, restarted
     )
     supervision.start()
     return supervision
@@ -89,11 +96,11 @@ def named(supervision: Supervision, running: Running, what: str) -> list[Part]:
     return found
 
 
-def report_carriers(running: Running, link_state: LinkStateTracker, ports: Iterable[Port]) -> None:
+def report_carriers(running: Running, link_state: LinkStateDriver, ports: Iterable[Port]) -> None:
     """Report the carriers of ports whose agent or controller may have missed a change."""
-    ports = list(ports)
+    ports, clock = list(ports), time.monotonic()  # what is reported meanwhile is newer
     for port, up in zip(ports, netns.carriers(map(running.nic, ports)), strict=True):
-        link_state.report(port, up)
+        link_state.report(port, up, clock)
 
 
 def _ports(running: Running, part: Part) -> Iterable[Port]:
@@ -105,7 +112,11 @@ def _ports(running: Running, part: Part) -> Iterable[Port]:
         nodes = running.switches
     else:
         nodes = map(fabric.index, part.nodes)
-    return [Port(node, number) for node in nodes for number, _ in fabric.ports(node)]
+    return _ports_of(running, nodes)
+
+
+def _ports_of(running: Running, nodes: Iterable[int]) -> list[Port]:
+    return [Port(node, number) for node in nodes for number, _ in running.fabric.ports(node)]
 
 
 def _serves(part: Part, switch: str) -> bool:

@@ -96,6 +96,7 @@ class _Operations:
             "switches": fabric.switches,
             "links": len(fabric.link_ends),
             "down": sorted(session.link_state.state().down),
+            "cut": self._cut(),
             "outside": opening.describe(session),
             "started": session.started,
             "launch": session.running.seconds,
@@ -104,6 +105,11 @@ class _Operations:
             "restarts": session.supervision.restarts(),
             "options": session.config.to_json(),
         }
+
+    def _cut(self) -> dict[str, Any]:
+        """What the user has cut."""
+        links, nodes = self._session.link_state.cuts
+        return {"links": sorted(links), "nodes": list(map(self._fabric.name, sorted(nodes)))}
 
     def op_control(self, call: Call) -> Any:
         """Which controller the switches have, and whether they are connected."""
@@ -223,11 +229,11 @@ class _Operations:
 
     def op_fail(self, call: Call) -> Any:
         """Cut a link or all links of a node; returns when agents and controller have converged."""
-        return self._session.change_links(self._links(call), up=False)
+        return self._session.change_links(*self._links(call), up=False)
 
     def op_restore(self, call: Call) -> Any:
         """Undo ``fail``."""
-        return self._session.change_links(self._links(call), up=True)
+        return self._session.change_links(*self._links(call), up=True)
 
     def op_change_links(self, call: Call) -> Any:
         """Cut links by their numbers, or bring them ``up``: at their ends on this machine, where several run
@@ -286,8 +292,11 @@ class _Operations:
         """Take one ``step`` of an autoconfiguration on several machines."""
         return self._session.running.take_step(self._session.scheme, call.request)
 
-    def _links(self, call: Call) -> tuple[int, ...]:
-        return self._session.links_named(call.request["kind"], call.request["names"])
+    def _links(self, call: Call) -> tuple[tuple[int, ...], int | None]:
+        """The links that a request names, and the node where it names them by that."""
+        kind, names = call.request["kind"], call.request["names"]
+        links = self._session.links_named(kind, names)
+        return links, self._session.node(names[0]) if kind == "node" else None
 
     # --- processes --------------------------------------------------------------
 

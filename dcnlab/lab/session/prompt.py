@@ -21,6 +21,7 @@ from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping
 from dcnlab.lab.measurement.stats import Stats
+from dcnlab.lab.operations.answers import LinkChange
 from dcnlab.lab.session import terminal
 from dcnlab.lab.session.display import display_error, rights_error
 from hostagent.channel import Channel
@@ -174,6 +175,8 @@ class Prompt(CLI):  # type: ignore[misc]
             detection = found["detection_ms"]
             detected = "no change" if detection is None else f"detected after {detection} ms"
             output(f"*** {detected}, converged after {found['converged_ms']} ms\n")
+            for note in LinkChange.from_json(found).notes():
+                output(f"*** {note}\n")
 
     def do_kv(self, line: str) -> None:
         """kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls: keys by their hashes."""

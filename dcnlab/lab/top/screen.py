@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -190,13 +190,15 @@ class Top(App[None]):
         if link is None:
             return
         lab = self._reader.lab
-        change: Callable[..., object] = lab.fail if what == "fail" else lab.restore
+        change = lab.fail if what == "fail" else lab.restore
 
         def ask() -> None:
             try:
-                change(link.a, link.b)
+                said = "; ".join(change(link.a, link.b).notes())
             except LabError as error:
-                self.call_from_thread(self._say, str(error))
+                said = str(error)
+            if said:
+                self.call_from_thread(self._say, said)
 
         self._say("")
         threading.Thread(target=ask, daemon=True, name="change").start()

@@ -198,7 +198,9 @@ export class Panel {
     const buttons = this.pair ? [] : this.box.querySelectorAll("button"); // a pair stays: it follows by itself
     for (const one of buttons) one.disabled = true;
     let problem = "";
-    await ask(path, "POST").catch((error) => { problem = error.message; });
+    const done = await ask(path, "POST").catch((error) => { problem = error.message; });
+    const stays = (done?.still_down ?? []).slice(0, MOST_ROWS); // a link that another cause keeps down
+    problem ||= stays.map((one) => `${one.link.join("-")} stays down: ${one.because.join(", ")}`).join("; ");
     await this.refresh();
     if (problem) element(this.box, "p", { class: "problem", role: "alert" }, problem);
   }

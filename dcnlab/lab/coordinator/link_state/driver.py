@@ -1,0 +1,214 @@
+"""The link state of a running lab: the state machine, the threads that carry out its effects, and who waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+
+from dcnlab.lab.coordinator.link_state.machine_state import Apply
+from dcnlab.lab.coordinator.link_state.state_machine import (
+    Convergence,
+    Effect,
+    LinkEvent,
+    LinkStateMachine,
+    SetLinks,
+)
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.events.journal import Journal
+from dcnlab.lab.events.kinds import Converged, LinkChanged
+from topos.fabric import Fabric
+from topos.graph import LinkState, Port
+
+#: Seconds until the lab must have converged on a change.
+_TIMEOUT = 30.0
+
+
+class LinkStateDriver:
+    """Any thread may call the methods.
+
+    ``apply`` has a machine follow an update, and returns what it has told processes there: the next update has
+    it (the first one ``told``).  An error that it raises is raised in those who wait.  Each machine has a
+    thread that calls it, so one call for a machine ends before the next.  The journal gets every change.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        apply: Callable[[Apply], object],
+        journal: Journal | None = None,
+        machines: Mapping[str, Iterable[int]] | None = None,
+        told: object = None,
+    ) -> None:
+        self.fabric = fabric
+        self.journal = Journal() if journal is None else journal
+        self._apply = apply
+        self._machine = LinkStateMachine(fabric, machines, told)
+        self._changed = threading.Condition()
+        self._due: dict[str, deque[Apply]] = {name: deque() for name in self._machine.machines}
+        self._ended = False
+
+    def start(self) -> None:
+        """From now on machines follow."""
+        with self._changed:
+            self._perform(self._machine.start(time.monotonic()))
+        for name in self._due:
+            threading.Thread(target=self._run, args=(name,), daemon=True, name="link-state").start()
+
+    def stop(self) -> None:
+        """Nobody follows any more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    # --- what is observed -----------------------------------------------------
+
+    def report(self, port: Port, up: bool, clock: float | None = None) -> None:
+        """A port was seen with or without carrier: at ``clock``, in seconds of the monotonic clock, or now."""
+        with self._changed:
+            self._perform(self._machine.port(port, up, time.monotonic(), clock))
+
+    def report_silence(self, servers: Iterable[int]) -> None:
+        """These servers have an agent that has ended or is stopped; all others forward."""
+        with self._changed:
+            self._perform(self._machine.silent_agents(servers, time.monotonic()))
+
+    def report_elsewhere(self, links: Iterable[int]) -> None:
+        """These links are down at their ends on other machines; all others are not."""
+        with self._changed:
+            self._perform(self._machine.elsewhere(links, time.monotonic()))
+
+    def report_absent(self, links: Iterable[int]) -> list[SetLinks]:
+        """These links lead to machines that do not answer: which interfaces are to follow that."""
+        with self._changed:
+            return self._machine.absent(links)
+
+    def retry(self) -> None:
+        """Processes were started again: have them follow."""
+        with self._changed:
+            for name in self._machine.machines:
+                self._perform(self._machine.restarted(name, time.monotonic()))
+
+    # --- what the user wants --------------------------------------------------
+
+    def cut(self, links: Iterable[int], node: int | None = None) -> SetLinks:
+        """Cut links by themselves, or ``node`` with all its links: which interfaces are to follow that."""
+        with self._changed:
+            return self._machine.cut(links, node)
+
+    def restore(self, links: Iterable[int], node: int | None = None) -> SetLinks:
+        """Undo :meth:`cut`: which interfaces are to follow that."""
+        with self._changed:
+            return self._machine.restore(links, node)
+
+    # --- what is known --------------------------------------------------------
+
+    def state(self) -> LinkState:
+        """The links that are down."""
+        with self._changed:
+            return LinkState(self._machine.down)
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        """The servers whose agents are silent."""
+        with self._changed:
+            return tuple(sorted(self._machine.silent))
+
+    def silent_links(self) -> LinkState:
+        """The links that count as down because of silent agents."""
+        with self._changed:
+            return LinkState(self._machine.silent_links)
+
+    @property
+    def cuts(self) -> tuple[frozenset[int], frozenset[int]]:
+        """What the user has cut: links by themselves, and nodes."""
+        with self._changed:
+            return frozenset(self._machine.cuts.links), frozenset(self._machine.cuts.nodes)
+
+    def still_down(self, links: Iterable[int]) -> dict[int, list[str]]:
+        """Those of the links that are down, and what keeps them down."""
+        with self._changed:
+            return self._machine.still_down(links)
+
+    @property
+    def last_change(self) -> float | None:
+        """When a link changed last, in seconds of the monotonic clock; None before the first change."""
+        with self._changed:
+            return self._machine.last_change
+
+    def noticed(self, links: Iterable[int], since: float) -> float | None:
+        """When the first of the links lost or regained its carrier after ``since``; None if none has."""
+        with self._changed:
+            times = [self._machine.noticed.get(link, since) for link in links]
+        return min((found for found in times if found > since), default=None)
+
+    def own_changes(self, known: frozenset[int], timeout: float) -> frozenset[int]:
+        """The links that are down as seen from this machine, once they differ from ``known``, or after
+        ``timeout`` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._machine.own != known, timeout)
+            return self._machine.own
+
+    def unsettled(self) -> str:
+        """Why agents and tables may not follow the present state; empty if they do."""
+        with self._changed:
+            return self._machine.error if self._machine.is_settled else "link state is being distributed"
+
+    # --- who waits ------------------------------------------------------------
+
+    def await_state(self, timeout: float = _TIMEOUT) -> None:
+        """Wait until the lab has converged on all that was reported so far; LabError as :meth:`wait_for`."""
+        self._await(lambda: self._machine.is_settled, timeout)
+
+    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
+        """Wait until the lab has converged on the links being down, or up but for those that other causes keep
+        down; LabError after ``timeout`` seconds, or with the error of a machine that does not follow."""
+        self._await(lambda: self._machine.has_reached(links, up), timeout)
+
+    def await_carriers(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
+        """Wait until the ends of links were seen; LabError after ``timeout`` seconds."""
+        seen = self._machine.are_seen_up if up else self._machine.are_seen_down
+        with self._changed:
+            if not self._changed.wait_for(lambda: seen(links), timeout):
+                raise LabError(f"ends of links were not seen {'up' if up else 'down'} within {timeout:g} s")
+
+    def _await(self, reached: Callable[[], bool], timeout: float) -> None:
+        with self._changed:
+            if not self._changed.wait_for(reached, timeout):
+                raise LabError(f"the lab did not converge within {timeout:g} s")
+            if self._machine.error:
+                raise LabError(self._machine.error)
+
+    # --- effects --------------------------------------------------------------
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        """Carry out effects, in their order; the caller holds the condition."""
+        for effect in effects:
+            if isinstance(effect, Apply):
+                self._due[effect.machine].append(effect)
+            elif isinstance(effect, LinkEvent):
+                ends = self.fabric.link(effect.link)
+                names = [self.fabric.name(end.node) for end in (ends.a, ends.b)]
+                reporter = effect.cause.reporter(self.fabric)
+                self.journal.add(LinkChanged(names, effect.link, effect.up, reporter, effect.cause.word))
+            elif isinstance(effect, Convergence):
+                self.journal.add(Converged(sorted(effect.down), effect.ms, effect.error, effect.revision))
+        self._changed.notify_all()
+
+    def _run(self, name: str) -> None:
+        """Have one machine follow, one update after the other."""
+        due = self._due[name]
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: due or self._ended)
+                if self._ended:
+                    return
+                update = due.popleft()
+            told, error = None, ""
+            try:
+                told = self._apply(update)
+            except Exception as failed:  # raised in those who wait; the next change is another try
+                error = str(failed)
+            with self._changed:
+                self._perform(self._machine.applied(update, told, error, time.monotonic()))
