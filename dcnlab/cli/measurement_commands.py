@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import options
 from dcnlab.cli.app import app, command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_ended, print_json, progress_bar, table
@@ -101,11 +102,14 @@ def _parameter(item: Field[Any], annotation: Any) -> inspect.Parameter:
 
 
 def _option(item: Field[Any]) -> Any:
-    """The option of an argument with its limits."""
+    """The option of an argument with its limits; of a duration, they are checked with the measurement."""
     limits, name = item.metadata, item.metadata["flag"] or f"--{item.name.replace('_', '-')}"
+    if item.name == arguments.LENGTH:  # as in scenarios; the former name is an alias
+        return options.duration(limits["doc"], "--for", name)
+    if limits["unit"] == "s":
+        return options.duration(limits["doc"], name)
     choices = f" One of: {', '.join(limits['choices'])}." if limits["choices"] else ""
-    unit = " In seconds." if limits["unit"] == "s" else ""
-    return typer.Option(name, min=limits["low"], max=limits["high"], help=limits["doc"] + unit + choices)
+    return typer.Option(name, min=limits["low"], max=limits["high"], help=limits["doc"] + choices)
 
 
 def _type_on_command_line(hint: Any) -> Any:

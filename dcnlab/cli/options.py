@@ -39,9 +39,9 @@ def seconds(text: str) -> Any:
     return number(text, 0, _LONGEST)
 
 
-def duration(text: str, name: str) -> Any:
+def duration(text: str, *names: str) -> Any:
     """An option for a time as scenarios write it, such as ``200ms``; a plain number is in seconds."""
-    return typer.Option(name, help=f"{text} Such as 5s or 200ms.", metavar="TIME", parser=_read_duration)
+    return typer.Option(*names, help=f"{text} Such as 5s or 200ms.", metavar="TIME", parser=_read_duration)
 
 
 def _read_duration(text: str | float) -> float:

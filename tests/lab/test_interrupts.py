@@ -76,8 +76,8 @@ def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Si
 @pytest.mark.parametrize(
     ("words", "program", "ends"),
     [
-        ("iperf {} h0 h3 --seconds 600", "iperf3", 2),
-        ("mptcp {} h0 h3 --seconds 600", "dcnlab.lab.instruments.mptcp_connection", 2),
+        ("iperf {} h0 h3 --for 10min", "iperf3", 2),
+        ("mptcp {} h0 h3 --for 10min", "dcnlab.lab.instruments.mptcp_connection", 2),
         ("replicate {} h0 h1 h2 --size 200M", "dcnlab.lab.replication.node", 3),
     ],
 )

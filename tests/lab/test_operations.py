@@ -177,7 +177,7 @@ def test_packets_are_captured_beside_other_operations(lab: Lab, tmp_path: Path) 
 #: Calls, and the words of the command that says the same.
 WRONG: list[tuple[str, tuple[Any, ...], str]] = [
     ("ping", ("h0", "h99"), "ping LAB h0 h99"),
-    ("stream", ("h0", "h0", 1.0), "stream LAB h0 h0 --seconds 1"),
+    ("stream", ("h0", "h0", 1.0), "stream LAB h0 h0 --for 1s"),
     ("iperf", ("h0", "s0"), "iperf LAB h0 s0"),
     ("traceroute", ("h0", "h9"), "traceroute LAB h0 h9"),
     ("fail", ("h0", "h3"), "fail LAB link h0 h3"),

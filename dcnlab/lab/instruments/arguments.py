@@ -15,6 +15,9 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.plain import decode
 
 T = TypeVar("T")
+#: The argument that says how long a measurement lasts: ``--for`` on the command line, ``for`` in scenarios; no
+#: argument in Python can be called that.
+LENGTH = "seconds"
 
 
 def server(doc: str, default: Any = dataclasses.MISSING) -> Any:

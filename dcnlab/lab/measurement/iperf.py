@@ -44,7 +44,7 @@ class Iperf(Measurement[IperfResult]):
     name: ClassVar[str] = "iperf"
     served_by_other: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
-        "dcnlab iperf LAB h0 h15 --seconds 10",
+        "dcnlab iperf LAB h0 h15 --for 10s",
         "dcnlab iperf LAB h0 h15 --udp 100M",
     )
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class Stream(Measurement[StreamResult]):
     """Send numbered packets from one server to another, and report losses and outages.
 
-    Without --seconds it runs until Ctrl-C.
+    Without --for it runs until Ctrl-C.
     """
 
     name: ClassVar[str] = "stream"
     stoppable: ClassVar[bool] = True
     served_by_other: ClassVar[bool] = True
-    examples: ClassVar[tuple[str, ...]] = ("dcnlab stream LAB h0 h15 --seconds 10",)
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab stream LAB h0 h15 --for 10s",)
 
     a: str = server("The server that sends.")
     b: str = server("The server that receives.")

@@ -144,7 +144,7 @@ def _options(kind: type[Measurement[Any]]) -> list[Argument[Any]]:
 def _field(kind: type[Measurement[Any]], item: Argument[Any], hint: Any) -> tuple[Any, Any]:
     """An option of a measurement as a field: its type, its default and its limits."""
     limits = item.metadata
-    seconds = item.name == "seconds"
+    seconds = item.name == arguments.LENGTH
     default = ... if seconds and kind.stoppable else item.default
     bounds = {} if limits["low"] is None else {"ge": limits["low"]}
     bounds |= {} if limits["high"] is None else {"le": limits["high"]}
