@@ -24,12 +24,19 @@ def compatible_schemes(family: Family) -> tuple[str, ...]:
     return tuple(sorted(name for name, scheme in known().items() if scheme.incompatibility(family) is None))
 
 
+def check(text: str, family: Family) -> type[Scheme]:
+    """The class of the scheme that ``text`` names; SpecError with one line where it does not route there."""
+    name, _ = split_spec(text)
+    cls = lookup(name, known(), "scheme")
+    reason = cls.incompatibility(family)
+    if reason is not None:
+        fits = ", ".join(compatible_schemes(family))
+        raise SpecError(f"{name} does not fit {family.spec}: {reason}; these do: {fits}")
+    return cls
+
+
 def bind(text: str, fabric: Fabric) -> Scheme:
     """The scheme that ``text`` names, bound to ``fabric``; SpecError with one line otherwise."""
+    cls = check(text, fabric.family)
     name, arguments = split_spec(text)
-    cls = lookup(name, known(), "scheme")
-    reason = cls.incompatibility(fabric.family)
-    if reason is not None:
-        fits = ", ".join(compatible_schemes(fabric.family))
-        raise SpecError(f"{name} does not fit {fabric.spec}: {reason}; these do: {fits}")
     return typing.cast(Scheme, instantiate(cls, name, arguments, fabric))

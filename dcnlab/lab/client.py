@@ -60,6 +60,8 @@ class Lab(
     _info: LabInfo
     #: What of the network this machine runs; None: all of it.
     _part: LocalPart | None = None
+    #: The control socket, which is there once the lab is started.
+    _socket: Path
 
     def __init__(
         self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Unpack[LabArguments]
@@ -79,7 +81,9 @@ class Lab(
             topology = f"file:{path}"
         options.setdefault("offloads", settings.load().offloads)
         self.config = LabConfig.of(topology, scheme, name or runtime.free_name(), **options)
-        self.path = runtime.socket_path(self.config.name)
+        self.config.check_words()
+        self._started = False
+        self._socket = runtime.socket_path(self.config.name)
         self._named = bool(name)
         #: Seconds of the launch and of the end; of the launch also by stage.
         self.launch_s: float | None = None
@@ -95,8 +99,8 @@ class Lab(
     def attach(cls, name: str) -> Lab:
         """A lab that runs already; LabError when there is none of that name."""
         lab = cls.__new__(cls)
-        lab.path = runtime.socket_path(name)
-        lab._guard, lab._lifeline = None, None
+        lab._socket = runtime.socket_path(name)
+        lab._guard, lab._lifeline, lab._started = None, None, True
         lab.launch_s = lab.stop_s = lab.aacm = None
         lab._info = lab.info()
         lab.stages = lab._info.launch
@@ -106,6 +110,13 @@ class Lab(
     def config(self) -> LabConfig:
         """The topology, the scheme and the options of the lab."""
         return self._info.config
+
+    @property
+    def path(self) -> Path:
+        """The lab's control socket; UsageError before the lab is started."""
+        if not self._started:
+            raise UsageError("this lab is not started: call start(), or use it in a `with` block")
+        return self._socket
 
     @property
     def _guard_module(self) -> str:
@@ -139,7 +150,7 @@ class Lab(
             requirements.check(self.config, self._part)
             layouts = engines.of_option(self.config.image, images.parse(self.config.image))
             self.config = replace(self.config, image=layouts)
-        while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
+        while runtime.in_use(self._socket) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
                     f"a lab named {self.config.name} runs already: choose another --name, or end it"
@@ -151,6 +162,7 @@ class Lab(
         """Start the guard and follow the launch; False when somebody was quicker to take its name."""
         begun = time.perf_counter()
         status = self._spawn(prompt)
+        self._started = True
         with contextlib.ExitStack() as failed, os.fdopen(status, "rb") as lines:
             failed.callback(self._reap)
             try:
@@ -190,13 +202,13 @@ class Lab(
         assert self._guard is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._guard.wait(_STOP_TIMEOUT)
-        file = log.path(self.path)
+        file = log.path(self._socket)
         named = file.exists() and not isinstance(error, UsageError)
         return LabError(f"{error} (log: {file})") if named else error
 
     def _rename(self, name: str) -> None:
         self.config = replace(self.config, name=name)
-        self.path = runtime.socket_path(name)
+        self._socket = runtime.socket_path(name)
 
     def _spawn(self, prompt: bool) -> int:
         """Start the guard; the read end of the status pipe."""
@@ -224,7 +236,7 @@ class Lab(
     ) -> subprocess.Popen[bytes]:
         """Start the process that holds the lab; it inherits these descriptors."""
         request = {
-            "socket": str(self.path),
+            "socket": str(self._socket),
             "config": self.config.to_json(),
             "prompt": prompt,
             "script": self._script,
@@ -248,11 +260,11 @@ class Lab(
         """End the lab and wait until nothing of it is left; no error when it has ended already."""
         begun = time.perf_counter()
         if self._guard is None:
-            stopping.end(self.path)
+            stopping.end(self._socket)
         else:
             try:
                 if self._guard.poll() is None:
-                    stopping.request(self.path)
+                    stopping.request(self._socket)
             finally:
                 self._reap()
         self.stop_s = round(time.perf_counter() - begun, 3)

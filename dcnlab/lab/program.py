@@ -15,6 +15,7 @@ _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # No machine has more memory, or more processors, than so many digits can say.
 _SIZE = re.compile(r"(\d{1,15})\s*([KMG]?)(i?B)?", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*%", re.ASCII)
+_SHELL = "sh"
 #: The least share of a processor, in percent, and memory in bytes, that a limit may leave.
 _LEAST_CPU, _LEAST_MEMORY = 1.0, 1 << 20
 
@@ -63,7 +64,7 @@ class Program:
     @classmethod
     def of(
         cls,
-        words: Iterable[object],
+        words: str | Iterable[object],
         env: Mapping[str, object] | None = None,
         cwd: str | os.PathLike[str] = "",
         private: Iterable[str] = (),
@@ -72,10 +73,9 @@ class Program:
         image: str | os.PathLike[str] = "",
     ) -> Program:
         """What a user asks for, with limits such as ``20%`` and ``256M``; UsageError for what cannot be."""
-        for name, value in (("words", words), ("private", private)):
-            if isinstance(value, str):
-                raise UsageError(f"{name} must be a list such as {value.split()!r}, not {value!r}")
-        given = {"words": words, "env": env or {}, "cwd": cwd, "private": private}
+        if isinstance(private, str):
+            raise UsageError(f"private must be a list such as {private.split()!r}, not {private!r}")
+        given = {"words": command(words), "env": env or {}, "cwd": cwd, "private": private}
         given["image"] = str(Image.parse(os.fspath(image))) if image else ""
         return cls.from_json({**given, **read_limits(cpu, memory)})
 
@@ -94,6 +94,13 @@ class Program:
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise UsageError(f"not a program: {error!r}") from None
+
+
+def command(words: str | Iterable[object]) -> Iterable[object]:
+    """The words of a program; text is a command of a shell, as in a terminal."""
+    if not isinstance(words, str):
+        return words
+    return (_SHELL, "-c", words) if words.strip() else ()
 
 
 @dataclass(frozen=True)

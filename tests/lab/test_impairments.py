@@ -30,7 +30,8 @@ from topos.registry import fabric
         ({"delay": "fast"}, "delay must be written as in 1ms, not 'fast'"),
         ({"loss": "101%"}, "loss is at most 100%, not 101%"),
         ({"corrupt": "0.1"}, "corrupt must be written as in 0.1%"),
-        ({"rate": "0Mbit"}, "a rate of 0 would drop all packets"),
+        ({"rate": "0Mbit"}, "a rate of 0 would drop all packets: `none` removes a limit"),
+        ({"rate": "0"}, "a rate of 0 would drop all packets: `none` removes a limit"),
         ({"jitter": "1ms"}, "jitter needs a delay"),
         ({"reorder": "1%"}, "reorder needs a delay"),
         ({"colour": "blue"}, "there is no impairment colour: there are delay, jitter"),
@@ -45,6 +46,14 @@ def test_values_that_are_not_given_stay_and_none_ends_one() -> None:
     shape = Shape(delay="1ms", queue=20).changed({"loss": "1%"}).changed({"delay": "none"})
     assert shape == Shape(loss="1%", queue=20)
     assert not shape.changed({"loss": "none"})
+
+
+@pytest.mark.parametrize("zero", ["0", "0%", "0.0"])
+def test_no_loss_and_no_delay_may_be_written_as_zero(zero: str) -> None:
+    shape = Shape(delay="1ms", jitter="1us", loss="1%")
+    assert shape.changed({"loss": zero}) == Shape(delay="1ms", jitter="1us")
+    assert not shape.changed({"loss": zero, "jitter": "0", "delay": "0ms"})
+    assert not LabConfig.of("bcube:2,1", "brp", loss=zero, delay="0", rate="none").shape
 
 
 def test_links_by_pattern() -> None:

@@ -7,7 +7,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +231,49 @@ def test_a_capture_that_cannot_start_says_why(lab: Lab, tmp_path: Path) -> None:
         lab.capture("s0", tmp_path / "x.pcap", "icmp and and", port=1)
     with pytest.raises(UsageError, match="No such file"):
         lab.capture("h0", tmp_path / "no" / "x.pcap")
+
+
+@pytest.mark.lab
+def test_text_is_a_command_of_a_shell(lab: Lab) -> None:
+    command = "ip route | head -1"
+    done = lab.run("h0", command)
+    assert (done.stdout, done.returncode) == (lab.run("h0", ["sh", "-c", command]).stdout, 0)
+    assert done.stdout.startswith("default ")
+    process = lab.popen("h0", "exit 3")
+    process.output()
+    assert process.wait() == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"topology": "bcub:2,1"}, "unknown topology 'bcub': did you mean .*bcube"),
+        ({"topology": "bcube:2"}, "bcube needs k"),
+        ({"topology": "bcube:2,1", "scheme": "brq"}, "unknown scheme 'brq'"),
+        ({"topology": "bcube:2,1", "scheme": "dor"}, "dor does not fit bcube:2,1: "),
+        ({"topology": "bcube:2,1", "delay": "fast"}, "delay must be written as in 1ms"),
+        ({"topology": "bcube:2,1", "colour": "blue"}, "there is no option colour"),
+    ],
+)
+def test_a_lab_that_cannot_be_is_refused_when_it_is_made(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Lab(**arguments)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda lab: lab.ping("h0", "h3"),
+        lambda lab: lab.run("h0", "true"),
+        lambda lab: lab.popen("h0", ["true"]),
+        lambda lab: lab.info(),
+        lambda lab: lab.put("key", b"value"),
+        lambda lab: list(lab.events()),
+        lambda lab: lab.capture("h0", "h0.pcap"),
+    ],
+)
+def test_using_a_lab_that_is_not_started_says_what_to_do(use: Callable[[Lab], object]) -> None:
+    lab = Lab("bcube:2,1", scheme="brp")
+    with pytest.raises(UsageError, match=r"this lab is not started: call start\(\), or use it in a `with`"):
+        use(lab)
+    lab.stop()

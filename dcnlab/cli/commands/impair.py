@@ -45,9 +45,10 @@ def impair(
 ) -> None:
     """Change delay, loss, rate and errors of links, in both directions; without a link, show them.
 
-    Values that are not given stay as they are; the value `none` removes an impairment.  A change does not lose
-    queued packets, except where netem is added to a rate that the launch gave.  Without netem in the kernel,
-    htb imposes the rate, eBPF loss (as root), and a process of the lab the others.
+    Values that are not given stay as they are; the value `none` removes an impairment, and so does 0
+    where it is no rate.  A change does not lose queued packets, except where netem is added to a rate that the
+    launch gave.  Without netem in the kernel, htb imposes the rate, eBPF loss (as root), and a process of the
+    lab the others.
     """
     given = {
         "delay": delay, "jitter": jitter, "loss": loss, "rate": rate,

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.program import Program
 
 _STDIN = 0
 
@@ -36,24 +37,25 @@ class _Output:
 
 
 def run(
-    path: Path, node: str, words: Sequence[str], timeout: float | None = None
+    path: Path, node: str, words: str | Sequence[str], timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in a node of the lab at ``path``, with the standard input of this process.
+    """Run a program, or a shell's command, in a node of the lab at ``path``; its input is that of this process.
 
     UsageError for a node that the lab does not have, LabError when the lab has ended, TimeoutExpired after
     ``timeout`` seconds; the program is then hung up on.
     """
+    wanted = list(Program.of(words).words)
     connection, output, errors = Connection(path), _Output(), _Output()
     ended: Future[int] = Future()
-    arguments = (connection, node, list(words), (_stdin(), output.descriptor, errors.descriptor), ended)
+    arguments = (connection, node, wanted, (_stdin(), output.descriptor, errors.descriptor), ended)
     threading.Thread(target=_follow, args=arguments, daemon=True).start()
     try:
         code = ended.result(timeout)
     except TimeoutError:
-        raise subprocess.TimeoutExpired(list(words), timeout or 0.0) from None
+        raise subprocess.TimeoutExpired(wanted, timeout or 0.0) from None
     finally:
         connection.leave()
-    return subprocess.CompletedProcess(list(words), code, output.text(), errors.text())
+    return subprocess.CompletedProcess(wanted, code, output.text(), errors.text())
 
 
 def _stdin() -> int:

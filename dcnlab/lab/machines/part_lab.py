@@ -14,3 +14,4 @@ class PartLab(Lab):
     def __init__(self, topology: str, scheme: str, name: str, part: LocalPart, **options: Any) -> None:
         super().__init__(topology, scheme, name, **options)
         self._part = part
+        self._started = True  # its name and socket are its own: a part that was lost may still have them

@@ -12,8 +12,10 @@ from dcnlab.lab.control.rpc import Connection, Progress
 class Asking:
     """The base of all parts of :class:`dcnlab.lab.client.Lab`."""
 
-    #: The lab's control socket.
-    path: Path
+    @property
+    def path(self) -> Path:
+        """The lab's control socket; UsageError before the lab is started."""
+        raise NotImplementedError
 
     def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
         """Call any operation of the control socket and return its JSON value; every operation also has a

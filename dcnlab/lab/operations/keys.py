@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.kv import bulk
 from dcnlab.lab.operations.answers import Replica, StoredKey
+from dcnlab.lab.operations.asking import Asking
 
 
-class KeyValueClient:
+class KeyValueClient(Asking):
     """The part of :class:`dcnlab.lab.client.Lab` that stores values at servers."""
-
-    #: The lab's control socket.
-    path: Path
 
     def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
         """Store a value from server ``origin`` at the replica servers of its key; those that have a copy now.

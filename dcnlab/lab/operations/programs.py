@@ -28,7 +28,7 @@ class ProgramOperations(Asking, ABC):
     def popen(
         self,
         node: str,
-        words: Sequence[str],
+        words: str | Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] = "",
@@ -44,8 +44,8 @@ class ProgramOperations(Asking, ABC):
         ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
         ("256M") limit it.  ``image`` is its root file system: a folder, "oci:DIR:TAG" or "podman:NAME".
         ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept for
-        :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program that
-        does not exist.
+        :meth:`Process.output`.  Words that name servers become their addresses; text is a command of
+        a shell and stays as it is.  UsageError for a program that does not exist.
         """
         program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
         return Process(self.path, node, program, stdin, stdout)
@@ -54,7 +54,7 @@ class ProgramOperations(Asking, ABC):
         self,
         name: str,
         node: str,
-        words: Sequence[str],
+        words: str | Sequence[str],
         *,
         ready: str = "",
         within: float = 60.0,
@@ -103,12 +103,13 @@ class ProgramOperations(Asking, ABC):
         return [ServiceState.from_json(one) for one in self.ask("service_stop", name=name, node=node)]
 
     def run(
-        self, node: str, words: Sequence[str], timeout: float | None = None
+        self, node: str, words: str | Sequence[str], timeout: float | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a program in the network namespace of a node and capture its output.
 
-        Its standard input is that of this process; words that name servers become their addresses.  The exit
-        code is 127 for a program that does not exist, as in a shell.  UsageError for a node that does not
-        exist, TimeoutExpired after ``timeout`` seconds.
+        Its standard input is that of this process; words that name servers become their addresses.  Text is a
+        command of a shell, such as ``"ip route | head -1"``, and stays as it is.  The exit code is 127 for a
+        program that does not exist, as in a shell.  UsageError for a node that does not exist, TimeoutExpired
+        after ``timeout`` seconds.
         """
         return captured.run(self.path, node, words, timeout)

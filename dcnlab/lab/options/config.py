@@ -134,8 +134,9 @@ class LabConfig(Options):
 
     @property
     def shape(self) -> Shape:
-        """Delay, loss and rate of links, and the frames that wait for one."""
-        return Shape(self.delay, self.loss, self.rate, self._waiting_frames())
+        """Delay, loss and rate of links, and the frames that wait for one; OptionError for wrong values."""
+        stated = {name: getattr(self, name) for name in ("delay", "loss", "rate")}
+        return Shape(queue=self._waiting_frames()).changed(stated)
 
     def _waiting_frames(self) -> int:
         """Frames that wait for a link, in all channels of a relay; 0 where buffers are unlimited."""
@@ -174,6 +175,19 @@ class LabConfig(Options):
         plugins.load(value.get("custom", ()))
         return super().from_json(value)
 
+    def check_words(self) -> None:
+        """OptionError, in one line, for a topology, a scheme or values of links that cannot be, before a
+        network is built: that takes long, and memory, for large ones."""
+        try:
+            named = topologies.parse(self.topology)
+        except SpecError as error:
+            raise OptionError("topology", str(error)) from error
+        try:
+            schemes.check(self.scheme, named)
+        except SpecError as error:
+            raise OptionError("scheme", str(error)) from error
+        self.shape.check()
+
     def validate(self) -> Scheme:
         """The bound scheme; OptionError, in one line, for everything that no machine could run.
 
@@ -189,7 +203,6 @@ class LabConfig(Options):
             raise OptionError("scheme", str(error)) from error
         for check in _CHECKS:
             check(self, scheme)
-        self.shape.check()
         self.shapes(scheme.fabric)
         return scheme
 

@@ -11,6 +11,7 @@ from dcnlab.lab.errors import OptionError
 
 _TIME, _SHARE = re.compile(r"\d+(\.\d+)?(us|ms|s)"), re.compile(r"\d+(\.\d+)?%")
 _NUMBER = re.compile(r"[\d.]+")
+_ZERO = re.compile(r"0+(\.0+)?(us|ms|s|%|[KMG]?bit)?", re.IGNORECASE)
 _RATE = re.compile(r"\d+(\.\d+)?[KMG]?bit", re.IGNORECASE)
 #: How each impairment is written, with an example.
 _FORMS = {
@@ -57,28 +58,35 @@ class Shape:
         return {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
 
     def changed(self, values: Mapping[str, str]) -> Self:
-        """With other values, where ``none`` ends an impairment; OptionError, in one line, for wrong ones."""
+        """With other values, where ``none``, or 0 but for a rate, ends an impairment; OptionError, in one line,
+        for wrong ones."""
         for name in values:
             if name not in _FORMS:
                 raise OptionError(name, f"there is no impairment {name}: there are {', '.join(_FORMS)}")
-        wanted: dict[str, Any] = {name: "" if value == NONE else value for name, value in values.items()}
+        wanted: dict[str, Any] = {name: "" if _ends(name, value) else value for name, value in values.items()}
         new = replace(self, **wanted)
         new.check()
         return new
 
     def check(self) -> None:
         """Raise OptionError, in one line, for a value that tc would not accept."""
+        if _ZERO.fullmatch(self.rate):
+            text = "a rate of 0 would drop all packets: `none` removes a limit, `dcnlab fail` fails a link"
+            raise OptionError("rate", text)
         for name, value in self.given().items():
             pattern, example = _FORMS[name]
             if not pattern.fullmatch(value):
                 raise OptionError(name, f"{name} must be written as in {example}, not {value!r}")
             if pattern is _SHARE and float(value.rstrip("%")) > 100:
                 raise OptionError(name, f"{name} is at most 100%, not {value}")
-        if self.rate and not float(_NUMBER.findall(self.rate)[0]):
-            raise OptionError("rate", "a rate of 0 would drop all packets: to fail a link use `dcnlab fail`")
         for name in ("jitter", "reorder"):
             if getattr(self, name) and not self.delay:
                 raise OptionError(name, f"{name} needs a delay: packets that do not wait arrive in order")
+
+
+def _ends(name: str, value: str) -> bool:
+    """Whether a value ends an impairment: ``none``, or zero of all but the rate, in any unit or in none."""
+    return value == NONE or (name != "rate" and bool(_ZERO.fullmatch(value)))
 
 
 #: What a number stands for that has no unit, in the attributes of a graph's links.
