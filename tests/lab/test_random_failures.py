@@ -26,16 +26,18 @@ def connected(fabric: Fabric, down: set[int]) -> list[list[str]]:
     return [[fabric.name(a), fabric.name(b)] for a, b in pairs]
 
 
-def cut(lab: Lab, fabric: Fabric, seed: int) -> set[int]:
-    """Kill two servers and cut three links at random; the links that are down."""
+def cut(lab: Lab, fabric: Fabric, seed: int) -> tuple[set[int], list[tuple[str, ...]]]:
+    """Cut two servers and three links at random; the links that are down, and what is to be restored."""
     draw = random.Random(seed)
     servers = draw.sample(range(fabric.servers), 2)
     links = draw.sample(range(len(fabric.link_ends)), 3)
-    for server in servers:
-        lab.fail(fabric.name(server))
-    for link in map(fabric.link, links):
-        lab.fail(fabric.name(link.a.node), fabric.name(link.b.node))
-    return {*links, *(link for server in servers for link in fabric.links_of(server))}
+    targets = [
+        *((fabric.name(server),) for server in servers),
+        *((fabric.name(link.a.node), fabric.name(link.b.node)) for link in map(fabric.link, links)),
+    ]
+    for target in targets:
+        lab.fail(*target)
+    return {*links, *(link for server in servers for link in fabric.links_of(server))}, targets
 
 
 def unanswered(lab: Lab, pairs: list[tuple[str, str]], seconds: float = 120) -> list[tuple[str, str]]:
@@ -66,12 +68,12 @@ def unanswered(lab: Lab, pairs: list[tuple[str, str]], seconds: float = 120) -> 
 def test_every_pair_that_is_connected_answers(topology: str, scheme: str, load_balance: str, seed: int) -> None:
     fabric = registry.fabric(topology)
     with Lab(topology, scheme, link_state="agents", load_balance=load_balance) as lab:
-        down = cut(lab, fabric, seed)
+        down, targets = cut(lab, fabric, seed)
         pairs = connected(fabric, down)
         assert len(pairs) > fabric.servers * (fabric.servers - 1) / 2
         assert unanswered(lab, pairs) == []
-        for link in map(fabric.link, sorted(down)):
-            lab.restore(fabric.name(link.a.node), fabric.name(link.b.node))
+        for target in targets:
+            lab.restore(*target)
         everybody = connected(fabric, set())
         assert len(everybody) == fabric.servers * (fabric.servers - 1)
         assert unanswered(lab, everybody) == []
