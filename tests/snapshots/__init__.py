@@ -2,8 +2,7 @@
 answers of the control socket, and the journal of one lab.
 
 ``tests/lab/test_snapshots.py`` compares them.  After a change that is meant, ``python -m tests.snapshots``
-writes them again (``python -m tests.snapshots help openapi`` without a lab); the difference belongs to the
-change.
+writes them again (``python -m tests.snapshots help`` without a lab); the difference belongs to the change.
 
 interface.py   help and OpenAPI, without a lab
 script.py      a lab in which every operation is called, and what passed its control socket
@@ -20,9 +19,9 @@ from dcnlab.lab.client import Lab
 from tests.snapshots import interface, script
 
 FOLDER = Path(__file__).parent
-#: Files that need no lab, and those of one lab.
-WITHOUT_LAB = ("help.txt", "openapi.json")
-OF_LAB = ("control.json", "journal.txt")
+#: The file that needs no lab, and those of one lab.
+HELP = "help.txt"
+OF_LAB = ("openapi.json", "control.json", "journal.txt")
 
 
 @contextlib.contextmanager
@@ -34,12 +33,11 @@ def launched() -> Iterator[Lab]:
         yield lab
 
 
-def without_lab(name: str) -> str:
-    """What a file of :data:`WITHOUT_LAB` should hold."""
-    return interface.help_of_all() if name == "help.txt" else interface.openapi()
+def help_of_all() -> str:
+    """What :data:`HELP` should hold."""
+    return interface.help_of_all()
 
 
-def of_lab(lab: Lab, folder: Path) -> dict[str, str]:
+def of_lab(lab: Lab, folder: Path) -> tuple[str, str, str]:
     """What the files of :data:`OF_LAB` should hold; packets are captured into ``folder``."""
-    exchanges = script.control(lab, folder)
-    return {"control.json": exchanges, "journal.txt": script.journal(lab)}
+    return interface.openapi(lab), script.control(lab, folder), script.journal(lab)

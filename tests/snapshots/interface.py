@@ -30,6 +30,7 @@ def help_of_all() -> str:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in _TERMINAL.items():
             patch.setenv(name, value)
+        patch.setattr(typer.main, "get_command", lambda _: group)  # else all are made for each command line
         patch.setattr(
             sys.modules["__main__"], "__package__", None, raising=False
         )  # else usage says `python -m`
@@ -46,9 +47,8 @@ def _help(*words: str) -> str:
     return "\n".join([f"$ {shown}", *(line for line in lines if line), ""])
 
 
-def openapi() -> str:
+def openapi(lab: Lab) -> str:
     """The OpenAPI document of a lab."""
-    lab = Lab("bcube:2,1", "brp", name="snapshots")
     document = TestClient(api.interface(lab, Broadcast(lab))).get("/openapi.json").json()
     assert document["info"].pop("version") == version("dcnlab")
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
