@@ -14,6 +14,7 @@ import networkx as nx
 from dcnlab.lab.client import Lab
 from dcnlab.lab.control import runtime
 from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.events.kinds import LinkChanged
 from tests.lab.cluster import Cluster, until
 from tests.lab.underlay import Machine
 from topos import registry
@@ -90,6 +91,16 @@ def _reports(lab: Lab) -> int:
     """How often any machine has reported a link or a problem."""
     here = [one.name for one in runtime.labs() if one.alive and one.name.startswith(lab.config.name)]
     return sum(1 for one in here for _ in Lab.attach(one).events(kinds=["link", "alarm"]))
+
+
+def assert_events_say_what_info_says(lab: Lab) -> None:
+    """The events of each link alternate, and the last one is the link's state."""
+    up: dict[int, bool] = {}
+    for event in (record.event for record in lab.events(kinds=["link"])):
+        assert isinstance(event, LinkChanged)
+        assert event.up != up.get(event.link_number, True), event
+        up[event.link_number] = event.up
+    assert sorted(number for number, is_up in up.items() if not is_up) == lab.info().down
 
 
 def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:

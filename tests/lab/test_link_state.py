@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
 from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.errors import LabError
@@ -21,6 +22,7 @@ FABRIC = registry.fabric("bcube:4,1")
 #: Links of h3, and the ends of the first.
 S0, S7 = (FABRIC.link_at(3, port) for port in (1, 2))
 ENDS = (FABRIC.link(S0).a, FABRIC.link(S0).b)
+NOTHING = Observation(frozenset(), frozenset())
 
 
 class Following:
@@ -130,7 +132,7 @@ def test_links_that_are_down_elsewhere_are_distributed_and_not_reported_as_our_o
     driver.report_elsewhere([1, 2])
     driver.await_state()
     driver.report(FABRIC.link(2).a, False)
-    assert driver.own_changes(frozenset(), timeout=10) == {2}
+    assert driver.own(NOTHING, timeout=10).carriers == {FABRIC.link(2).a}
     driver.report_elsewhere([])
     driver.await_state()
     assert driver.state() == LinkState(frozenset({2}))
@@ -146,11 +148,11 @@ def test_ends_that_lead_to_an_absent_machine_are_no_failures_of_this_one(followi
     for link in (1, 2):
         driver.report(FABRIC.link(link).a, False)
     driver.await_carriers(frozenset([1, 2]), up=False)
-    assert driver.own_changes(frozenset({9}), timeout=10) == frozenset()
+    assert driver.own() == NOTHING
     assert driver.restore([1]).links == frozenset()  # it comes up with the machine
     driver.wait_for(frozenset({1}), up=True)
     driver.cut([2])
-    assert driver.own_changes(frozenset(), timeout=10) == {2}
+    assert driver.own(NOTHING, timeout=10).carriers == {FABRIC.link(2).a}
     (change,) = driver.report_absent([])
     assert (change.links, change.up) == ({1}, True)
     driver.report_elsewhere([])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
+from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.coordinator.link_state.state_machine import (
     Convergence,
@@ -55,6 +56,7 @@ class Network:
         self.silent: set[int] = set()
         #: Links to machines that do not answer, and those that were taken down for that only.
         self.absent: set[int] = set()
+        self.isolated: set[int] = set()
         self.taken: set[int] = set()
         self.elsewhere: set[int] = set()
         self.unreachable: set[str] = set()
@@ -80,7 +82,7 @@ class Network:
             any(end in self.reported and end.node in at for end in ends)
             or any(end.node in self.silent and end.node in at for end in ends)
             or any(end.node in self.placed[name] for name in self.unreachable for end in ends)
-            or link in self.elsewhere
+            or link in self.elsewhere | self.isolated
         )
 
     def is_cut(self, link: int) -> bool:
@@ -95,10 +97,11 @@ class Network:
     def step(self) -> None:
         """One random input, and what must hold then."""
         self.now += self.draw.choice((0.0, 0.001, 1.0))
+        one = [self.report] * 4 + [self.change_agents, self.change_absent, self.change_elsewhere, self.isolate]
+        several = [self.observe] * 4 + [self.lose_contact]
         inputs: list[Callable[[], None]] = [
-            self.report, self.report, self.report, self.follow, self.follow, self.cut, self.restore,
-            self.break_port, self.change_agents, self.restart,
-            *([self.lose_contact] if len(self.placed) > 1 else [self.change_absent, self.change_elsewhere]),
+            self.follow, self.follow, self.cut, self.restore, self.break_port, self.restart,
+            *(several if len(self.placed) > 1 else one),
         ]  # fmt: skip
         chosen = self.draw.choice(inputs)
         self.steps.append(chosen.__name__)
@@ -135,14 +138,16 @@ class Network:
         assert update.silent == {
             link for link, ends in ENDS.items() if {end.node for end in ends} & self.silent
         }
-        outside = self.elsewhere | {link for link in ENDS if self.is_down(link, set(NODES) - nodes)}
-        assert update.elsewhere == outside
+        outside = (
+            self.elsewhere | self.isolated | {link for link in ENDS if self.is_down(link, set(NODES) - nodes)}
+        )
+        assert (update.elsewhere, update.unreachable) == (outside, self.unreachable)
         self.following[update.machine] = update
 
     def break_port(self) -> None:
         """Somebody takes an interface down by hand, or up where the user has not cut it."""
         port = self.draw.choice(list(LINK_OF))
-        if not self.is_cut(LINK_OF[port]) and LINK_OF[port] not in self.absent:
+        if not self.is_cut(LINK_OF[port]) and LINK_OF[port] not in self.absent | self.isolated:
             self.set_port(port, port in self.dark)
 
     def set_port(self, port: Port, up: bool) -> None:
@@ -170,8 +175,8 @@ class Network:
         links, node = self.target()
         (self.cut_links.difference_update(links) if node is None else self.cut_nodes.discard(node))
         free = {link for link in links if not self.is_cut(link)}
-        self.taken |= free & self.absent
-        self.set_links(self.machine.restore(links, node), free - self.absent, True)
+        self.taken |= free & (self.absent | self.isolated)
+        self.set_links(self.machine.restore(links, node), free - self.absent - self.isolated, True)
         reasons = self.machine.still_down(links)
         assert reasons.keys() == {link for link in links if self.is_down(link)}
         for link, because in reasons.items():
@@ -198,22 +203,51 @@ class Network:
     def change_absent(self) -> None:
         self.set_absent(set(self.draw.sample(list(ENDS), self.draw.choice((0, 1, 3)))))
 
+    def isolate(self) -> None:
+        """Nobody asks this machine, or somebody does again."""
+        self.report_all()
+        self.isolated = set(self.draw.sample(list(ENDS), self.draw.choice((0, 3))))
+        effects = self.machine.isolated(self.isolated, self.isolated, self.now)
+        self.take(effects)
+        self.hold([effect for effect in effects if isinstance(effect, SetLinks)])
+
     def set_absent(self, absent: set[int]) -> None:
         """Links lead to machines that do not answer; all was reported before, as the driver waits for it."""
         self.report_all()
+        self.absent = absent
+        self.hold(self.machine.absent(absent))
+
+    def hold(self, changes: list[SetLinks]) -> None:
+        """Ends go down that lead nowhere, and others come back."""
+        nowhere = self.absent | self.isolated
         up = {link for link in ENDS if not self.is_cut(link) and not {*ENDS[link]} & self.dark}
-        down, back = absent & up, self.taken - absent
-        expected = [
+        down, back = nowhere & up, self.taken - nowhere
+        assert changes == [
             SetLinks(frozenset(links), there) for links, there in ((down, False), (back, True)) if links
         ]
-        assert self.machine.absent(absent) == expected
-        self.absent, self.taken = absent, (self.taken | down) & absent
-        for change in expected:
+        self.taken = (self.taken | down) & nowhere
+        for change in changes:
             self.set_links(change, set(change.links), change.up)
         self.report_all()
-        own = {link for link, ends in ENDS.items() if {end.node for end in ends} & self.silent}
-        own |= {link for link in ENDS if {*ENDS[link]} & self.dark and link not in self.taken}
-        assert self.machine.own == own
+        carriers = frozenset(port for port in self.dark if LINK_OF[port] not in self.taken)
+        assert self.machine.own == Observation(carriers, frozenset(self.silent))
+
+    def observe(self) -> None:
+        """One of several machines tells all that it sees; what comes late changes nothing."""
+        self.observe_at(name := self.draw.choice(list(self.placed)), set(self.draw.sample(SERVERS, 1)))
+        late = Observation(frozenset(), frozenset(), self.now - 1)
+        assert self.machine.observed(name, late, self.now) == []
+
+    def observe_at(self, name: str, silent: set[int]) -> None:
+        nodes = set(self.placed[name])
+        for port in self.reports:
+            if port.node in nodes:
+                self.reports[port].clear()
+                (self.reported.add if port in self.dark else self.reported.discard)(port)
+        self.silent = (self.silent - nodes) | (silent & nodes)
+        carriers = frozenset(port for port in self.dark if port.node in nodes)
+        seen = Observation(carriers, frozenset(self.silent & nodes), self.now)
+        self.take(self.machine.observed(name, seen, self.now))
 
     def change_elsewhere(self) -> None:
         self.elsewhere = set(self.draw.sample(list(ENDS), self.draw.choice((0, 1, 3))))
@@ -222,6 +256,7 @@ class Network:
     def lose_contact(self) -> None:
         name = self.draw.choice(list(self.placed))
         if name in self.unreachable:
+            self.observe_at(name, self.silent)
             self.unreachable.remove(name)
             self.followed[name] = (frozenset(), "unknown")
             self.take(self.machine.reachable(name, self.now))
@@ -230,6 +265,8 @@ class Network:
         else:
             self.unreachable.add(name)
             self.following.pop(name, None)
+            self.reported = {port for port in self.reported if port.node not in self.placed[name]}
+            self.silent -= set(self.placed[name])
             self.take(self.machine.unreachable(name, self.now))
 
     def follow(self) -> None:
@@ -258,7 +295,13 @@ class Network:
 
     def settle(self) -> None:
         """All is reported, machines answer and follow: the lab has converged, and what was dark is."""
-        self.set_absent(set())
+        if len(self.placed) == 1:
+            self.set_absent(set())
+            self.isolated = set()
+            self.take(effects := self.machine.isolated((), (), self.now))
+            self.hold([effect for effect in effects if isinstance(effect, SetLinks)])
+        for name in self.placed if len(self.placed) > 1 else ():
+            self.observe_at(name, self.silent)
         for name in sorted(self.unreachable):
             self.unreachable.remove(name)
             self.followed[name] = (frozenset(), "unknown")

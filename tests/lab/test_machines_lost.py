@@ -19,6 +19,7 @@ from dcnlab.lab.errors import LabError, UsageError
 from tests.lab.cluster import Cluster, until
 from tests.lab.machines import (
     all_answer,
+    assert_events_say_what_info_says,
     assert_lost,
     attached,
     cut_link,
@@ -191,12 +192,42 @@ def test_machines_that_do_not_reach_each_other_go_on_apart(three: Cluster, lab: 
     three.machines[1].connect(False)
     until(lambda: set(lab.info()["down"]) == dead)
     assert [part["silent"] for part in lab.info()["machines"]] == [False, True, False]
+    assert_events_say_what_info_says(lab)
     until(lambda: all_answer(lab, joined(fabric, dead, apart)))
     inside = Lab.attach(f"{lab.config.name}-m1")
     until(lambda: between <= set(inside.info()["down"]))
     three.machines[1].connect(True)
     until(lambda: not lab.info()["down"] and not inside.info()["down"])
     until(lambda: lab.pingall().lost == [])  # the tables of the other machines follow a moment later
+    assert_events_say_what_info_says(lab)
+
+
+def test_what_keeps_a_link_down_is_kept_apart_on_all_machines(three: Cluster, lab: Lab) -> None:
+    """A link between machines that is cut by itself and with its node; then one of its machines is lost."""
+    have_the_third(three, lab)
+    a, b = next(pair for pair in links_between(lab, nodes_of(lab, 2)) if pair[1].startswith("s"))
+    (cut,) = lab.fail(a, b).links
+    lab.fail(b)
+    assert lab.info().cut == {"links": [cut], "nodes": [b]}
+    (stays,) = lab.restore(b).still_down
+    assert (stays.link, stays.because) == ([a, b], ["it is cut by itself"])
+    assert lab.info().down == [cut]
+    lose_the_third(three, lab)
+    until(lambda: len(lab.info().down) > 1)
+    (stays,) = lab.restore(a, b).still_down
+    assert stays.because == ["m2 does not answer"]
+    assert_events_say_what_info_says(lab)
+    have_the_third(three, lab)
+    assert lab.info().down == []
+    assert_events_say_what_info_says(lab)
+
+
+def links_between(lab: Lab, nodes: set[int]) -> Iterator[tuple[str, str]]:
+    """The ends of links between some nodes and all others."""
+    fabric = registry.fabric(lab.config.topology)
+    for link in fabric.links():
+        if len({link.a.node, link.b.node} & nodes) == 1:
+            yield fabric.name(link.a.node), fabric.name(link.b.node)
 
 
 def test_a_part_that_is_killed_under_traffic_rejoins_and_every_credit_comes_back(three: Cluster) -> None:

@@ -25,7 +25,16 @@ from dcnlab.lab.session import operations
 #: Operations that other methods use: the end of a lab, and programs.
 OTHERWISE = {"down": "stop", "exec": "popen"}
 #: Operations between the parts of a lab on several machines.
-BETWEEN_PARTS = {"own_links", "elsewhere", "change_links", "verdict", "connect", "store", "configure"}
+BETWEEN_PARTS = {
+    "own_links",
+    "elsewhere",
+    "isolated",
+    "change_links",
+    "verdict",
+    "connect",
+    "store",
+    "configure",
+}
 #: Python's own types that say what they are.
 PLAIN = {str, int, float, bool, bytes, type(None)}
 

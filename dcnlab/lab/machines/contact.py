@@ -44,8 +44,6 @@ class Contact:
         self._guard = 0
         #: When the coordinator asked last; None until it watches the part.
         self._heard: float | None = None
-        #: The links that are down elsewhere, and those to machines that do not answer, as the coordinator says.
-        self._said: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         self._ended = threading.Event()
 
     def begin(self, guard: int) -> None:
@@ -54,8 +52,6 @@ class Contact:
 
     def note(self, request: Mapping[str, Any] | None = None) -> None:
         """The coordinator asks something: a new request, or for what has come of an earlier one."""
-        if request is not None and request["op"] == "elsewhere":
-            self._said = frozenset(request["links"]), frozenset(request["unreachable"])
         if request is not None and request["op"] == "own_links" and self._heard is None:
             self._heard = time.monotonic()
             threading.Thread(target=self._run, daemon=True).start()
@@ -75,22 +71,14 @@ class Contact:
         isolated = False
         while not self._ended.wait(_LOOK):
             silent = time.monotonic() - (self._heard or 0.0) > SILENCE
-            if silent and not isolated:
-                self._tell(self._said[0] | self._peers, self._peers)
-            elif isolated and not silent:
-                self._restore()
+            if silent != isolated:
+                self._tell(self._peers if silent else frozenset())
             isolated = silent
 
-    def _restore(self) -> None:
-        """Tell the part what the coordinator said last, also if that changes meanwhile."""
-        told: tuple[frozenset[int], frozenset[int]] | None = None
-        while told != self._said:
-            told = self._said
-            self._tell(*told)
-
-    def _tell(self, links: frozenset[int], unreachable: frozenset[int]) -> None:
+    def _tell(self, isolated: frozenset[int]) -> None:
+        """Tell the part which of its links lead to others while nobody asks it."""
         with contextlib.suppress(LabError), contextlib.closing(Connection(self._path)) as connection:
             if connection.peer != self._guard:
                 self.end()
                 return
-            connection.call("elsewhere", links=sorted(links), unreachable=sorted(unreachable))
+            connection.call("isolated", links=sorted(isolated))

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.running.network import Frame, Network, Verdict
-from topos.graph import LinkState, Port
+from topos.graph import Port
 
 
 def of(lab: WholeLab) -> Network:
@@ -16,7 +16,7 @@ def of(lab: WholeLab) -> Network:
         part, node = lab.part_of(at.node), lab.fabric.name(at.node)
         return Verdict.from_json(part.ask("verdict", node=node, port=at.number, frame=asdict(frame)))
 
-    links = LinkState(lab.down)
+    links = lab.link_state.state()
     return Network(
         lab.scheme.with_failures(links) if links else lab.scheme, links, lab.config.choice().tables, verdict
     )

@@ -120,8 +120,8 @@ class _Operations:
             **found[0],
             "name": lab.config.name,
             "datapath": ", ".join(sorted({one["datapath"] for one in found})),
-            "down": sorted(lab.down),
-            "cut": {"links": lab.cut, "nodes": []},
+            "down": sorted(lab.link_state.state().down),
+            "cut": lab.link_state.cut_names(),
             "started": lab.started,
             "launch": lab.seconds,
             "ended": [line for one in found for line in one["ended"]] + lost,
@@ -221,18 +221,21 @@ class _Operations:
 
     def fail(self, call: Call) -> Any:
         """Cut a link or all links of a node, at the ends that are on living machines."""
-        return self._lab.change_links(self._links(call), up=False)
+        return self._lab.change_links(*self._links(call), up=False)
 
     def restore(self, call: Call) -> Any:
         """Undo ``fail``."""
-        return self._lab.change_links(self._links(call), up=True)
+        return self._lab.change_links(*self._links(call), up=True)
 
     def rejoin(self, call: Call) -> Any:
         """Launch the part of a machine again that was lost and is back, or of all such machines."""
         return rejoining.rejoin(self._lab, call.request["machine"])
 
-    def _links(self, call: Call) -> tuple[int, ...]:
-        return naming.links(self._lab.fabric, call.request["kind"], call.request["names"], self._lab.scheme)
+    def _links(self, call: Call) -> tuple[tuple[int, ...], int | None]:
+        """The links that a request names, and the node where it names them by that."""
+        kind, names = call.request["kind"], call.request["names"]
+        links = naming.links(self._lab.fabric, kind, names, self._lab.scheme)
+        return links, self._lab.node(names[0]) if kind == "node" else None
 
 
 def _control(found: list[dict[str, Any]]) -> dict[str, Any]:

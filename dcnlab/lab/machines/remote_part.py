@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from dcnlab.lab.control.rpc import Call, Progress
+from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
@@ -60,8 +61,6 @@ class RemotePart:
         self.worker, self.part = worker, part
         self.name = worker.machine.name
         self._client, self._actor = client, None
-        #: The links that are down as seen from there.
-        self.down: frozenset[int] = frozenset()
         #: Why it is not there any more; empty while it is.
         self.lost = ""
         #: Seconds of its launch.
@@ -117,15 +116,18 @@ class RemotePart:
         with contextlib.suppress(LabError), ThreadPoolExecutor(_CONNECTIONS) as pool:
             list(pool.map(lambda _: self._do("clock"), range(_CONNECTIONS)))
 
+    def observation(self) -> Observation:
+        """What is observed of links there."""
+        return Observation.from_json(self.ask("own_links"))
+
     def await_change(
-        self, known: frozenset[int], timeout: float, on_contact: Callable[[bool], None]
-    ) -> frozenset[int]:
-        """The links that are down as seen from there, once they are not those ``known``, or after so many
-        seconds.
+        self, known: Observation, timeout: float, on_contact: Callable[[bool], None]
+    ) -> Observation:
+        """What is observed of links there, once it is not what is ``known``, or after so many seconds.
 
         ``on_contact`` is called with False when the machine does not answer for long, and with True when it
         does again."""
-        words = {"op": "own_links", "known": sorted(known), "timeout": timeout}
+        words = {"op": "own_links", "known": known.to_json(), "timeout": timeout}
 
         def patient(method: str, *arguments: Any) -> Any:
             actor = self._actor
@@ -137,7 +139,7 @@ class RemotePart:
                 if kind == "error":
                     raise raised(value)
                 if kind == "result":
-                    return frozenset(value)
+                    return Observation.from_json(value)
             items = patient("fetch", number)
 
     def _awaited(self, future: Any, on_contact: Callable[[bool], None]) -> Any:

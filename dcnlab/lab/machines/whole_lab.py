@@ -15,9 +15,13 @@ from typing import Any, TypeVar
 from dcnlab.lab import naming
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.autoconfig.remote import RemoteSide
+from dcnlab.lab.coordinator.link_state.causes import Observation
+from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
+from dcnlab.lab.coordinator.link_state.machine_state import Apply
+from dcnlab.lab.coordinator.link_state.state_machine import SetLinks
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
-from dcnlab.lab.events.kinds import Alarm, Configured, LabState, LinkChanged
+from dcnlab.lab.events.kinds import Alarm, Configured, LabState
 from dcnlab.lab.machines import cluster, placement, placement_file
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import PartGone, PartUnreachable
@@ -27,7 +31,7 @@ from dcnlab.lab.options import miswiring
 from dcnlab.lab.options.config import LabConfig, lab_options
 from dcnlab.lab.options.local_part import LocalPart, mtu
 from hostagent.control.authentication import KEY_SIZE
-from topos.graph import Link, LinkState
+from topos.graph import Link
 
 T = TypeVar("T")
 
@@ -54,19 +58,16 @@ class WholeLab:
         self.fabric = self.scheme.fabric
         self.journal = Journal()
         self.stop = threading.Event()
-        #: One change of link state is spread at a time.
-        self._spreading = threading.RLock()
+        #: Held while links change: each caller waits until the lab has converged on its change.
+        self._link_lock = threading.Lock()
+        #: Held while it is noted whether a machine answers.
+        self._contact_lock = threading.Lock()
         #: The last autoconfiguration, where servers started without addresses, and how many there were.
         self.aacm: dict[str, Any] = {}
         self._epoch = 0
         #: Of the agents' control frames.
         self._key = os.urandom(KEY_SIZE).hex()
-        #: Something has changed that is to be spread.
-        self._due = threading.Event()
         self._ending = False
-        #: The links that the user has cut, and those whose failure is in the journal.
-        self._cut: set[int] = set()
-        self._reported: frozenset[int] = frozenset()
         report("machines")
         self.client = cluster.connect(config.machines)
         try:
@@ -79,6 +80,8 @@ class WholeLab:
                 for number, worker in enumerate(found)
                 if self.placement.nodes(number)
             ]
+            nodes = {part.name: part.part.nodes for part in self.parts}
+            self.link_state = LinkStateDriver(self.fabric, self._follow, self.journal, nodes)
             report("parts")
             self.seconds = self._launch()
             if config.autoconfigure:
@@ -88,12 +91,13 @@ class WholeLab:
             self.client.close()
             raise
         self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
-        threading.Thread(target=self._spread_changes, daemon=True).start()
         for part in self.parts:
-            self._start_watch(part)
+            self._start_watch(part, Observation(frozenset(), frozenset()))
+        self.link_state.start()
 
-    def _start_watch(self, part: RemotePart) -> None:
-        threading.Thread(target=self._watch, args=(part,), daemon=True).start()
+    def _start_watch(self, part: RemotePart, seen: Observation) -> None:
+        self.link_state.report_observed(part.name, seen)
+        threading.Thread(target=self._watch, args=(part, seen), daemon=True).start()
         threading.Thread(target=part.connect, daemon=True).start()
 
     def _place(self, found: Sequence[Worker]) -> Placement:
@@ -162,7 +166,8 @@ class WholeLab:
     def configure(self) -> None:
         """Let all servers configure themselves, by the scheme's protocol; LabError with every error found."""
         sides = self.on_all(lambda part: RemoteSide(part.ask, part.part.nodes, part.ahead()))
-        scheme = self.scheme.with_failures(LinkState(self.down)) if self.down else self.scheme
+        down = self.link_state.state()
+        scheme = self.scheme.with_failures(down) if down else self.scheme
         self._epoch += 1
         self.aacm = configuring.configure(sides, scheme, self._epoch)
         self.on_all(lambda part: part.ask("configure", step="note", found=self.aacm))
@@ -171,20 +176,21 @@ class WholeLab:
     def adopt(self, part: RemotePart) -> None:
         """Take a part that was launched again in the place of the one that is lost; returns when the tables
         of all follow.  Links that the user has cut stay cut."""
-        with self._spreading:
-            if cut := self._ends_at(part, sorted(self._cut)):
+        with self._link_lock:
+            if cut := self._ends_at(part, sorted(self.link_state.cut_links)):
                 part.ask("change_links", links=cut, up=False)
             self.parts = [part if each.name == part.name else each for each in self.parts]
             self.journal.add(LabState("rejoined", f"{part.name} ({part.worker.address})"))
-            self._start_watch(part)  # also where the tables of another part do not follow
-            self.spread()
+            self._start_watch(part, part.observation())  # also where the tables of another part do not follow
+            self.link_state.report_contact(part.name, answers=True)
+            self.link_state.await_state()
 
     def end(self) -> None:
         """End all parts; those who follow the events learn it."""
         if self._ending:
             return
         self._ending = True
-        self._due.set()
+        self.link_state.stop()
         self.journal.add(LabState("ending"))
         living = self.living
         for part, error in zip(living, self._try_all(RemotePart.stop, living), strict=True):
@@ -250,45 +256,40 @@ class WholeLab:
 
     # --- link state -------------------------------------------------------------
 
-    @property
-    def down(self) -> frozenset[int]:
-        """The links that are down, as seen from any machine."""
-        return frozenset().union(*map(self._down_at, self.parts))
-
-    @property
-    def cut(self) -> list[int]:
-        """The links that the user has cut."""
-        return sorted(self._cut)
-
-    def _down_at(self, part: RemotePart) -> frozenset[int]:
-        """The links that are down as seen from a machine; all of its nodes while it does not answer."""
-        if not part.lost and not part.silent:
-            return part.down
-        links = self.fabric.links()
-        return frozenset(link.index for link in links if {link.a.node, link.b.node} & part.part.nodes)
-
-    def change_links(self, links: Iterable[int], up: bool) -> dict[str, Any]:
-        """Take links down or bring them up at all their ends; returns when every part has converged."""
-        begun, wanted = time.monotonic(), tuple(links)
-        with self._spreading:
-            ends = {part: self._ends_at(part, wanted) for part in self.living}
-            chosen = [part for part, some in ends.items() if some]
-            if not chosen:
+    def change_links(self, links: Sequence[int], node: int | None = None, *, up: bool) -> dict[str, Any]:
+        """Cut links by themselves, or ``node`` with these links, or bring them up again, at all their ends;
+        returns when every part has converged."""
+        with self._link_lock:
+            if not any(self._ends_at(part, links) for part in self.living):
                 raise LabError("the machines that have these links do not answer")
-            (self._cut.difference_update if up else self._cut.update)(wanted)
-            found = self.on_all(lambda part: part.ask("change_links", links=ends[part], up=up), chosen)
-            self.spread()
+            begun = time.monotonic()
+            change = (self.link_state.restore if up else self.link_state.cut)(links, node)
+            found = self._set_links(change)
+            self.link_state.wait_for(frozenset(links), up)
         detected = [one["detection_ms"] for one in found if one["detection_ms"] is not None]
         return {
-            "links": list(wanted),
+            "links": list(links),
             "up": up,
-            "silent": sorted({name for one in found for name in one["silent"]}),
+            "silent": [self.fabric.name(server) for server in self.link_state.silent],
+            "still_down": self.link_state.still_down(links) if up else [],
             "detection_ms": min(detected) if detected else None,
             "converged_ms": round(1000 * (time.monotonic() - begun), 2),
             "flow_mods": sum(one["flow_mods"] for one in found),
             "switches": sum(one["switches"] for one in found),
-            "tables_ms": max(one["tables_ms"] for one in found),
+            "tables_ms": max((one["tables_ms"] for one in found), default=0.0),
         }
+
+    def _set_links(self, change: SetLinks) -> list[dict[str, Any]]:
+        """Have links taken down at all their ends, or brought up: what each part that has some answers."""
+        wanted = sorted(change.links)
+        ends = {part: some for part in self.living if (some := self._ends_at(part, wanted))}
+
+        def ask(part: RemotePart) -> dict[str, Any]:
+            found: dict[str, Any] = part.ask("change_links", links=ends[part], up=change.up)
+            self.link_state.report_observed(part.name, Observation.from_json(found["observed"]))
+            return found
+
+        return self.on_all(ask, list(ends))
 
     def _ends_at(self, part: RemotePart, links: Iterable[int]) -> list[int]:
         """The links that can be cut at a part: a plain host's at its switch, as on one machine."""
@@ -302,77 +303,64 @@ class WholeLab:
             )
         ]
 
-    def spread(self) -> None:
-        """Ask every part which links are down, and tell it what the others see; returns when tables follow.
-        LabError when those of a part do not."""
-        with self._spreading:
+    def _follow(self, update: Apply) -> None:
+        """Tell a part which links are down as others see it; returns when its tables follow.  LabError when
+        they do not."""
+        part = next(part for part in self.parts if part.name == update.machine)
+        absent = {other.worker.address for other in self.parts if other.name in update.unreachable}
+        unreachable = [link for link, address in part.part.peers.items() if address in absent]
+        try:
+            part.ask("elsewhere", links=sorted(update.elsewhere), unreachable=unreachable)
+        except PartUnreachable as error:
+            self._lose(part, error)
+            self._note_silence(part)
+            raise
 
-            def look(part: RemotePart) -> None:
-                part.down = frozenset(part.ask("own_links"))
+    def _note_silence(self, part: RemotePart) -> None:
+        """Nobody waits for a machine that does not answer."""
+        with self._contact_lock:
+            if part.silent:
+                self.link_state.report_contact(part.name, answers=False)
 
-            def tell(part: RemotePart) -> None:
-                others = map(self._down_at, (other for other in self.parts if other is not part))
-                links, unreachable = sorted(frozenset().union(*others)), self._unreachable_from(part)
-                part.ask("elsewhere", links=links, unreachable=unreachable)
-
-            living = self.living
-            for part, error in zip(living, self._try_all(look, living), strict=True):
-                self._lose(part, error)
-            living = self.living
-            errors = self._try_all(tell, living)
-            for part, error in zip(living, errors, strict=True):
-                self._lose(part, error if isinstance(error, PartUnreachable) else None)
-            before, self._reported = self._reported, self.down
-            for link in sorted(before ^ self._reported):
-                ends = self.fabric.link(link)
-                names = [self.fabric.name(ends.a.node), self.fabric.name(ends.b.node)]
-                self.journal.add(LinkChanged(names, link, link not in self._reported, "a machine"))
-        for error in errors:
-            if error is not None and not isinstance(error, PartUnreachable):
-                raise error
-
-    def _unreachable_from(self, part: RemotePart) -> list[int]:
-        """The links of a part to machines that do not answer."""
-        absent = {other.worker.address for other in self.parts if other.problem}
-        return [link for link, address in part.part.peers.items() if address in absent]
-
-    def _watch(self, part: RemotePart) -> None:
-        """Have spread what changes at a part; while its machine does not answer, that its links are down."""
+    def _watch(self, part: RemotePart, known: Observation) -> None:
+        """Note what changes at a part; while its machine does not answer, that its links are down."""
 
         def on_contact(answers: bool) -> None:
             self._alarm(
                 f"{part.name} ({part.worker.address}) {'answers again' if answers else 'does not answer'}"
             )
-            self._due.set()
+            if answers:  # in a thread: this one goes on to notice that it does not
+                threading.Thread(target=self._regain, args=(part,), daemon=True).start()
+            else:
+                self._note_silence(part)
 
-        known = part.down
         while not self._ending:
             try:
-                now = part.await_change(known, _LONG_POLL, on_contact)
+                known = part.await_change(known, _LONG_POLL, on_contact)
             except LabError as error:
                 self._lose(part, error)
-                self._due.set()
                 return
-            if now != known:
-                self._due.set()
-            known = now
+            self.link_state.report_observed(part.name, known)
 
-    def _spread_changes(self) -> None:
-        """Spread what is noticed.  Those who watch never wait for it: a round may wait for a machine of which
-        they have to notice that it does not answer."""
-        while self._due.wait() and not self._ending:
-            self._due.clear()
-            try:
-                self.spread()
-            except LabError as error:
-                self._alarm(str(error))
+    def _regain(self, part: RemotePart) -> None:
+        """A machine answers again: note what it observes first, so that nothing comes up that is down there."""
+        try:
+            seen = part.observation()
+        except LabError:
+            return  # not any more; who watches it notices
+        with self._contact_lock:
+            if not part.problem:
+                self.link_state.report_observed(part.name, seen)
+                self.link_state.report_contact(part.name, answers=True)
 
     def _lose(self, part: RemotePart, error: Exception | None) -> None:
         """A part that answers with such an error is lost: all links of its nodes are down."""
         if error is None or part.lost or self._ending or (part.silent and not isinstance(error, PartGone)):
             return
         _log.error("%s is lost: %s", part.name, error)
-        part.lost = f"{part.name} ({part.worker.address}) is lost"
+        with self._contact_lock:
+            part.lost = f"{part.name} ({part.worker.address}) is lost"
+            self.link_state.report_contact(part.name, answers=False)
         self._alarm(part.lost)
         if all(each.lost for each in self.parts):  # nothing runs any more: maybe the scheduler has ended
             threading.Thread(target=self.end).start()

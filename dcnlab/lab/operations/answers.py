@@ -224,10 +224,11 @@ class LinkChange(Answer):
     still_down: list[DownLink] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """What keeps links down, one line for each cause."""
+        """What keeps links down, one line for each cause but the agents in ``silent``."""
+        named = {f"the agent of {server} does not answer" for server in self.silent}
         by_cause: dict[str, list[str]] = {}
         for one in self.still_down:
-            for cause in one.because:
+            for cause in (cause for cause in one.because if cause not in named):
                 by_cause.setdefault(cause, []).append("-".join(one.link))
         return [
             f"{_some(links)} {'stay' if len(links) > 1 else 'stays'} down: {cause}"

@@ -201,20 +201,14 @@ class RunningLab:
             done = "up again" if up else "down"
             raise LabError(f"{self._named(sorted(links))}: {done} now, but {error}") from error
         converged, detected = time.monotonic(), self.link_state.noticed(links, begun)
-        still_down = self.link_state.still_down(links) if up else {}
         return {
             "up": up,
             "silent": [self.fabric.name(server) for server in self.link_state.silent],
-            "still_down": [self._why_down(*each) for each in still_down.items()],
+            "still_down": self.link_state.still_down(sorted(links)) if up else [],
             "detection_ms": round((detected - begun) * 1000, 2) if detected is not None else None,
             "converged_ms": round((converged - begun) * 1000, 2),
             **self._tables_since(seen),
         }
-
-    def _why_down(self, number: int, because: list[str]) -> dict[str, Any]:
-        link = self.fabric.link(number)
-        ends = [self.fabric.name(link.a.node), self.fabric.name(link.b.node)]
-        return {"link": ends, "number": number, "because": because}
 
     def _set_links(self, change: SetLinks) -> None:
         """Take interfaces of links down here, or bring them up."""
@@ -243,12 +237,24 @@ class RunningLab:
             # Those that come back stay down until their ends here are up: else the controller would be told of
             # them before its switches tell it, and would not count the change of tables among this one.
             self.link_state.report_elsewhere(links)
-            for change in changes:
-                self._set_links(change)
-            for change in changes:
-                self._report_unseen(map(self.fabric.link, sorted(change.links)))
-                self.link_state.await_carriers(change.links, change.up)
+            self._set_tunnels(changes)
         self.link_state.await_state()
+
+    def take_isolation(self, links: Sequence[int]) -> None:
+        """Nobody asks this machine, one of several, so its ``links`` to others are down; none: somebody asks
+        again.  Returns when the lab has converged."""
+        with self._link_lock:
+            ends = filter(self._has_watched_end, links)
+            self._set_tunnels(self.link_state.report_isolation(links, ends))
+        self.link_state.await_state()
+
+    def _set_tunnels(self, changes: Iterable[SetLinks]) -> None:
+        """Take ends of links to other machines down or bring them up; returns when that is noticed."""
+        for change in changes:
+            self._set_links(change)
+        for change in changes:
+            self._report_unseen(map(self.fabric.link, sorted(change.links)))
+            self.link_state.await_carriers(change.links, change.up)
 
     def _has_watched_end(self, number: int) -> bool:
         """Whether a link to another machine has an end here that is not a plain host's: nothing there notices a

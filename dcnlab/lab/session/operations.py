@@ -15,6 +15,7 @@ from addressing.fields import ipv4
 from dcnlab.lab import measurement
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.control.rpc import Call, Operation
+from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.running import interface
@@ -96,7 +97,7 @@ class _Operations:
             "switches": fabric.switches,
             "links": len(fabric.link_ends),
             "down": sorted(session.link_state.state().down),
-            "cut": self._cut(),
+            "cut": session.link_state.cut_names(),
             "outside": opening.describe(session),
             "started": session.started,
             "launch": session.running.seconds,
@@ -105,11 +106,6 @@ class _Operations:
             "restarts": session.supervision.restarts(),
             "options": session.config.to_json(),
         }
-
-    def _cut(self) -> dict[str, Any]:
-        """What the user has cut."""
-        links, nodes = self._session.link_state.cuts
-        return {"links": sorted(links), "nodes": list(map(self._fabric.name, sorted(nodes)))}
 
     def op_control(self, call: Call) -> Any:
         """Which controller the switches have, and whether they are connected."""
@@ -238,18 +234,25 @@ class _Operations:
     def op_change_links(self, call: Call) -> Any:
         """Cut links by their numbers, or bring them ``up``: at their ends on this machine, where several run
         the lab."""
-        return self._session.change_links(tuple(call.request["links"]), up=bool(call.request["up"]))
+        found = self._session.change_links(tuple(call.request["links"]), up=bool(call.request["up"]))
+        return {**found, "observed": self._session.link_state.own().to_json()}
 
     def op_own_links(self, call: Call) -> Any:
-        """The links that are down as seen from this machine, once they are not those ``known``, or after a
+        """What this machine, one of several, observes of links, once that is not what is ``known``, or after a
         ``timeout`` in seconds."""
-        known, timeout = frozenset(call.request.get("known", ())), float(call.request.get("timeout", 0))
-        return sorted(self._session.link_state.own_changes(known, timeout))
+        known = Observation.from_json(call.request["known"]) if "known" in call.request else None
+        return self._session.link_state.own(known, float(call.request.get("timeout", 0))).to_json()
 
     def op_elsewhere(self, call: Call) -> Any:
         """Take the ``links`` that are down at their ends on other machines, and those to machines that are
         ``unreachable``; returns when the tables follow."""
         self._session.take_elsewhere(call.request["links"], call.request["unreachable"])
+        return {}
+
+    def op_isolated(self, call: Call) -> Any:
+        """Nobody asks this machine, one of several, so its ``links`` to others are down; none: somebody asks
+        again.  Returns when the tables follow."""
+        self._session.take_isolation(call.request["links"])
         return {}
 
     def op_rejoin(self, call: Call) -> Any:

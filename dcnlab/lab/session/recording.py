@@ -20,8 +20,8 @@ from dcnlab.lab.events.kinds import (
 READING = frozenset(
     {
         "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
-        "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict", "connect", "store",
-        "configure",
+        "services", "service_log", "service_wait", "own_links", "elsewhere", "isolated", "verdict", "connect",
+        "store", "configure",
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.

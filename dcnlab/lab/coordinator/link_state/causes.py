@@ -6,8 +6,9 @@ down, and becomes a cause when their carrier is noticed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from topos.fabric import Fabric
 from topos.graph import Port
@@ -47,7 +48,7 @@ class SilentAgent:
 
 @dataclass(frozen=True)
 class Unreachable:
-    """The machine that runs a node at the link does not answer."""
+    """The machine that runs a node at the link does not answer, or on that machine the coordinator."""
 
     word: ClassVar[str] = "unreachable machine"
     machine: str
@@ -77,6 +78,29 @@ class Elsewhere:
 
 
 Cause = Carrier | SilentAgent | Unreachable | Elsewhere
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one of several machines observes itself: ports without carrier, and servers with silent agents.
+
+    ``clock`` is that machine's; observations compare equal whenever they were made.
+    """
+
+    carriers: frozenset[Port]
+    silent: frozenset[int]
+    clock: float = field(default=0.0, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        carriers = sorted([port.node, port.number] for port in self.carriers)
+        return {"carriers": carriers, "silent": sorted(self.silent), "clock": self.clock}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Observation:
+        """From a JSON object."""
+        carriers = frozenset(Port(node, number) for node, number in value["carriers"])
+        return cls(carriers, frozenset(value["silent"]), value["clock"])
 
 
 class Cuts:

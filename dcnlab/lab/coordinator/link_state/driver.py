@@ -6,7 +6,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
+from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.coordinator.link_state.state_machine import (
     Convergence,
@@ -79,6 +82,25 @@ class LinkStateDriver:
         with self._changed:
             self._perform(self._machine.elsewhere(links, time.monotonic()))
 
+    def report_observed(self, machine: str, seen: Observation) -> None:
+        """One of several machines observes this."""
+        with self._changed:
+            self._perform(self._machine.observed(machine, seen, time.monotonic()))
+
+    def report_contact(self, machine: str, answers: bool) -> None:
+        """One of several machines does not answer, or answers again."""
+        with self._changed:
+            change = self._machine.reachable if answers else self._machine.unreachable
+            self._perform(change(machine, time.monotonic()))
+
+    def report_isolation(self, links: Iterable[int], ends: Iterable[int]) -> list[SetLinks]:
+        """Nobody asks this machine, one of several, so its ``links`` to others are down; none: somebody asks.
+        Which interfaces of ``ends`` are to follow that."""
+        with self._changed:
+            effects = self._machine.isolated(links, ends, time.monotonic())
+            self._perform(effects)
+        return [effect for effect in effects if isinstance(effect, SetLinks)]
+
     def report_absent(self, links: Iterable[int]) -> list[SetLinks]:
         """These links lead to machines that do not answer: which interfaces are to follow that."""
         with self._changed:
@@ -121,15 +143,24 @@ class LinkStateDriver:
             return LinkState(self._machine.silent_links)
 
     @property
-    def cuts(self) -> tuple[frozenset[int], frozenset[int]]:
-        """What the user has cut: links by themselves, and nodes."""
+    def cut_links(self) -> frozenset[int]:
+        """The links that the user has cut, by themselves or with a node."""
         with self._changed:
-            return frozenset(self._machine.cuts.links), frozenset(self._machine.cuts.nodes)
+            return self._machine.cuts.all()
 
-    def still_down(self, links: Iterable[int]) -> dict[int, list[str]]:
-        """Those of the links that are down, and what keeps them down."""
+    def cut_names(self) -> dict[str, Any]:
+        """What the user has cut, for clients: links by themselves, by number, and nodes, by name."""
         with self._changed:
-            return self._machine.still_down(links)
+            cuts = self._machine.cuts
+            return {"links": sorted(cuts.links), "nodes": list(map(self.fabric.name, sorted(cuts.nodes)))}
+
+    def still_down(self, links: Iterable[int]) -> list[dict[str, Any]]:
+        """Those of the links that are down, and what keeps them down, for clients."""
+        with self._changed:
+            found = self._machine.still_down(links)
+        return [
+            {"link": self._names(link), "number": link, "because": because} for link, because in found.items()
+        ]
 
     @property
     def last_change(self) -> float | None:
@@ -143,12 +174,11 @@ class LinkStateDriver:
             times = [self._machine.noticed.get(link, since) for link in links]
         return min((found for found in times if found > since), default=None)
 
-    def own_changes(self, known: frozenset[int], timeout: float) -> frozenset[int]:
-        """The links that are down as seen from this machine, once they differ from ``known``, or after
-        ``timeout`` seconds."""
+    def own(self, known: Observation | None = None, timeout: float = 0.0) -> Observation:
+        """What this machine observes of links, once it is not ``known`` or after ``timeout`` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._machine.own != known, timeout)
-            return self._machine.own
+            return replace(self._machine.own, clock=time.monotonic())
 
     def unsettled(self) -> str:
         """Why agents and tables may not follow the present state; empty if they do."""
@@ -188,13 +218,16 @@ class LinkStateDriver:
             if isinstance(effect, Apply):
                 self._due[effect.machine].append(effect)
             elif isinstance(effect, LinkEvent):
-                ends = self.fabric.link(effect.link)
-                names = [self.fabric.name(end.node) for end in (ends.a, ends.b)]
-                reporter = effect.cause.reporter(self.fabric)
+                names, reporter = self._names(effect.link), effect.cause.reporter(self.fabric)
                 self.journal.add(LinkChanged(names, effect.link, effect.up, reporter, effect.cause.word))
             elif isinstance(effect, Convergence):
                 self.journal.add(Converged(sorted(effect.down), effect.ms, effect.error, effect.revision))
         self._changed.notify_all()
+
+    def _names(self, link: int) -> list[str]:
+        """The ends of a link."""
+        found = self.fabric.link(link)
+        return [self.fabric.name(end.node) for end in (found.a, found.b)]
 
     def _run(self, name: str) -> None:
         """Have one machine follow, one update after the other."""

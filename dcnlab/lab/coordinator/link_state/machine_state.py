@@ -10,7 +10,8 @@ class Apply:
     """Effect: a machine is to follow the link state of a revision.
 
     ``told`` is what :meth:`LinkStateMachine.applied` was given last, or None where nobody there knows it any
-    more; ``silent`` are the links of silent agents, ``elsewhere`` those that another machine reports.
+    more; ``silent`` are the links of silent agents, ``elsewhere`` those that another machine reports;
+    ``unreachable`` machines do not answer.
     """
 
     machine: str
@@ -18,6 +19,7 @@ class Apply:
     down: frozenset[int]
     silent: frozenset[int]
     elsewhere: frozenset[int]
+    unreachable: frozenset[str]
     told: object
     generation: int
 
@@ -42,6 +44,8 @@ class MachineState:
     told: object = None
     #: Whether it is known what it follows: it has applied something since it was launched, or answers again.
     known: bool = True
+    #: When it was seen what it observes, on its own clock.
+    observed: float = float("-inf")
 
     def follows(self, links: frozenset[int], down: frozenset[int]) -> bool:
         """Whether it has applied that of the links these are down."""
@@ -76,5 +80,5 @@ class MachineState:
 
     def return_again(self) -> None:
         """It answers again, or is another one in its place."""
-        self.reachable, self.known = True, False
+        self.reachable, self.known, self.observed = True, False, float("-inf")
         self.forget()

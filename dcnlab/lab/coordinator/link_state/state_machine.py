@@ -20,6 +20,7 @@ from dcnlab.lab.coordinator.link_state.causes import (
     Cause,
     Cuts,
     Elsewhere,
+    Observation,
     SilentAgent,
     Unreachable,
 )
@@ -84,8 +85,10 @@ class LinkStateMachine:
         self._causes: dict[int, dict[Cause, None]] = {}
         #: When each port was seen last.
         self._seen: dict[Port, float] = {}
-        #: Links to machines that do not answer, and those that are down here for no other reason.
+        #: Links to machines that do not answer, those to all others where nobody asks this one, and those whose
+        #: ends here are down for no other reason.
         self._absent: frozenset[int] = frozenset()
+        self._isolated: frozenset[int] = frozenset()
         self._held: set[int] = set()
         self._started = self._unconcluded = False
 
@@ -112,9 +115,15 @@ class LinkStateMachine:
         return self._with(SilentAgent)
 
     @property
-    def own(self) -> frozenset[int]:
-        """The links that are down as seen from this machine, of several that run the lab."""
-        return frozenset(link for link in self._with(Carrier) if link not in self._held) | self.silent_links
+    def own(self) -> Observation:
+        """What this machine observes, of several that run the lab."""
+        ports = (
+            cause.port
+            for link, causes in self._causes.items()
+            for cause in causes
+            if link not in self._held and isinstance(cause, Carrier)
+        )
+        return Observation(frozenset(ports), self.silent)
 
     def has_carriers(self, links: Iterable[int]) -> bool:
         """Whether no end of the links is without carrier, but for what leads to machines that do not answer."""
@@ -170,7 +179,7 @@ class LinkStateMachine:
         )
         if self._carriers(link) != before:
             self.noticed[link] = now
-        if not self._carriers(link) and link not in self._absent:
+        if not self._carriers(link) and not self._is_absent(link):
             self._held.discard(link)
         return effects
 
@@ -184,18 +193,31 @@ class LinkStateMachine:
         wanted = frozenset(links)
         return self._change({Elsewhere(): wanted}, {Elsewhere(): self._with(Elsewhere) - wanted}, now)
 
+    def observed(self, machine: str, seen: Observation, now: float) -> list[Effect]:
+        """What one of several machines observes now; older news of it are ignored."""
+        state = self.machines[machine]
+        if seen.clock < state.observed:
+            return []
+        state.observed = seen.clock
+        wanted = self._silence(seen.silent)
+        wanted |= {Carrier(port): (self.fabric.link_at(port.node, port.number),) for port in seen.carriers}
+        over = {cause: links for cause, links in self._seen_by(state).items() if cause not in wanted}
+        return self._change(wanted, over, now)
+
     def absent(self, links: Iterable[int]) -> list[SetLinks]:
         """These links lead to machines that do not answer: their ends here are taken down, for an interface to
         another machine has no carrier of its own.  All others come up again, but for those that are cut, or
         were down before."""
-        absent = frozenset(links)
-        new = absent - self._held
-        taken = frozenset(link for link in new if link not in self.cuts and not self._carriers(link))
-        back = frozenset(self._held - absent)
-        self._absent = absent
-        self._held |= taken
-        self._held.difference_update([link for link in back if not self._carriers(link)])
-        return [SetLinks(some, up) for some, up in ((taken, False), (back, True)) if some]
+        self._absent = frozenset(links)
+        return self._hold()
+
+    def isolated(self, links: Iterable[int], ends: Iterable[int], now: float) -> list[Effect]:
+        """Nobody asks this machine, one of several, so its ``links`` to others are down, and ``ends`` of them
+        are taken down; or somebody asks again, and there are none."""
+        wanted, cause = frozenset(links), Unreachable("the coordinator")
+        self._isolated = frozenset(ends)
+        effects = self._change({cause: wanted}, {cause: self._with(Unreachable) - wanted}, now)
+        return [*effects, *self._hold()]
 
     # --- what the user wants --------------------------------------------------
 
@@ -210,8 +232,9 @@ class LinkStateMachine:
         """The user undoes :meth:`cut`: those come up that nothing else keeps cut.  One that leads to a machine
         that does not answer comes up with that machine."""
         free = self.cuts.restore(frozenset(links), node)
-        self._held |= free & self._absent
-        return SetLinks(free - self._absent, True)
+        absent = frozenset(filter(self._is_absent, free))
+        self._held |= absent
+        return SetLinks(free - absent, True)
 
     # --- machines -------------------------------------------------------------
 
@@ -224,11 +247,12 @@ class LinkStateMachine:
         return self._advance(now)
 
     def unreachable(self, machine: str, now: float) -> list[Effect]:
-        """A machine does not answer: the links of its nodes are down, and nobody waits for it."""
+        """A machine does not answer: the links of its nodes are down, nobody waits for it, and nobody knows
+        what it sees."""
         state = self.machines[machine]
         state.reachable, state.applying = False, None
         links = frozenset(link for node in state.nodes for link in self.fabric.links_of(node))
-        return self._change({Unreachable(machine): links}, {}, now)
+        return self._change({Unreachable(machine): links}, self._seen_by(state), now)
 
     def reachable(self, machine: str, now: float) -> list[Effect]:
         """A machine answers again; what it sees was reported before.  It is told all."""
@@ -287,10 +311,32 @@ class LinkStateMachine:
             for link, causes in self._causes.items()
             if any(_is_outside(cause, machine) for cause in causes)
         )
+        unreachable = frozenset(one.name for one in self.machines.values() if not one.reachable)
         return Apply(
-            machine.name, self.revision, self.down, self.silent_links, frozenset(outside), machine.told,
-            machine.generation,
+            machine.name, self.revision, self.down, self.silent_links, frozenset(outside), unreachable,
+            machine.told, machine.generation,
         )  # fmt: skip
+
+    def _hold(self) -> list[SetLinks]:
+        """Take the ends of links down that are absent now, and bring those up that were down for that only."""
+        absent = self._absent | self._isolated
+        up = (link for link in absent - self._held if link not in self.cuts and not self._carriers(link))
+        taken, back = frozenset(up), frozenset(self._held - absent)
+        self._held |= taken
+        self._held.difference_update([link for link in back if not self._carriers(link)])
+        return [SetLinks(some, there) for some, there in ((taken, False), (back, True)) if some]
+
+    def _is_absent(self, link: int) -> bool:
+        return link in self._absent or link in self._isolated
+
+    def _seen_by(self, machine: MachineState) -> dict[Cause, set[int]]:
+        """The causes that a machine observes itself, with their links."""
+        found: dict[Cause, set[int]] = {}
+        for link, causes in self._causes.items():
+            for cause in causes:
+                if not _is_outside(cause, machine):
+                    found.setdefault(cause, set()).add(link)
+        return found
 
     def _silence(self, servers: Iterable[int]) -> dict[Cause, tuple[int, ...]]:
         return {SilentAgent(server): self.fabric.links_of(server) for server in sorted(servers)}
