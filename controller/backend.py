@@ -17,6 +17,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from controller.checksums import complete_message
+
 NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,6 +79,17 @@ _OFPHandler.start = _start_without_listening
 if NAME == "os-ken":  # whose own `wait` with a timeout never returns; topology discovery needs it
     hub.Event = threading.Event
 
+
+_messages = _module("ofproto.ofproto_parser")
+_parse = _messages.msg
+
+
+def _parse_completed(datapath: Any, version: int, kind: int, size: int, xid: int, message: bytes) -> Any:
+    """The library's parser of messages, for packets with complete checksums."""
+    return _parse(datapath, version, kind, size, xid, complete_message(bytes(message)))
+
+
+_messages.msg = _parse_completed
 
 _Datapath: Any = _controller.Datapath
 _numbers = itertools.count(1)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hostagent.runtime.netlink import CarrierWatch, Interface, Netlink
+from hostagent.runtime.netlink import CarrierWatch, Interface, Netlink, compute_checksums
 
 if TYPE_CHECKING:
     from hostagent.runtime.acceleration import Acceleration
@@ -92,12 +92,15 @@ def open_devices(
     address: bytes | None,
     acceleration: Acceleration | None = None,
     assignable: bool = False,
+    offloads: bool = True,
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
     ``ports`` are the names of the interfaces; ``address`` is the server's IPv4 address, None if it is assigned
     later; with ``assignable`` it may be assigned again.  With ``acceleration`` the kernel forwards as well, if
-    the programs can be attached.  Raises OSError, which names the missing interface.
+    the programs can be attached.  Without ``offloads`` packets have the size of frames and computed checksums,
+    those too that the kernel forwards from the host's own stack.  Raises OSError, which names the missing
+    interface.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
@@ -113,6 +116,10 @@ def open_devices(
                 # One that is down without ARP was up before: its link was cut, and stays so.
                 if not existing[name].no_arp:
                     netlink.set_up(existing[name].index, arp=False)
+            if not offloads:
+                disable_segmentation_offload(tun)
+                for name in ports.values():
+                    compute_checksums(name)
             if netlink.ipv6_enabled(existing[TUN_NAME].index):
                 _NO_IPV6.write_text("1")
             tun_index, mtu = existing[TUN_NAME].index, min(existing[n].mtu for n in ports.values())

@@ -19,7 +19,7 @@ from hostagent.control.authentication import KEY_SIZE
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.runtime.agent_io import AgentIO, EventSink
-from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
+from hostagent.runtime.devices import Devices, open_devices
 from hostagent.runtime.mmsg import PacketBuffers
 from hostagent.runtime.shared_links import SharedLinkState
 from topos import plugins
@@ -70,13 +70,13 @@ class AgentFactory:
         acceleration = self._acceleration(place.node)
         configured = not options.autoconfigure or place.configured
         address = agent.own_address if configured else None
-        devices = open_devices(place.netns, place.ports, address, acceleration, options.autoconfigure)
+        devices = open_devices(
+            place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads
+        )
         if acceleration is not None and devices.accelerated:
             acceleration.connect(agent, devices.interfaces)
         elif acceleration is not None:
             report({"event": "no-fast-path", "reason": "the kernel lets no programs be attached"})
-        if not options.offloads:
-            disable_segmentation_offload(devices.tun)
         agent_io = self._open_io(agent, devices, links, report, generation)
         for name in registry.enabled_by(options):
             agent_io.enable(name)

@@ -16,7 +16,6 @@ import struct
 import subprocess
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -47,7 +46,6 @@ _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
-_SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 #: Interfaces of links have indices from here on.
 FIRST_INDEX = 100_001
 #: ``ip -batch`` keeps both namespaces of every pair open, and the usual limit is 1,024 open files.
@@ -284,14 +282,6 @@ def set_address6(interface: str, address: str, prefix_length: int) -> None:
         packed = socket.inet_pton(socket.AF_INET6, address)
         request = struct.pack("16sIi", packed, prefix_length, socket.if_nametoindex(interface))
         fcntl.ioctl(handle, _SIOCSIFADDR, request)
-
-
-def compute_checksums(interface: str) -> None:
-    """Switch transmit checksum offload off at an interface of the calling thread's namespace."""
-    value = array("I", [_ETHTOOL_STXCSUM, 0])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = struct.pack("16sP16x", interface.encode(), value.buffer_info()[0])
-        fcntl.ioctl(handle, _SIOCETHTOOL, request)
 
 
 def _enter(name: str) -> None:

@@ -23,6 +23,7 @@ from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import MTU, LocalPart
 from dcnlab.lab.options.miswiring import wired
 from hostagent.client import AgentPlacement
+from hostagent.runtime.netlink import compute_checksums
 from topos.fabric import Fabric
 from topos.graph import Link
 
@@ -217,7 +218,7 @@ def _configure_plain_hosts(running: Running) -> None:
     for node, name in running.host_interfaces.items():
         address = ipv4.text(scheme.ipv4(node))
         if not running.config.offloads:
-            netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
+            netns.inside(fabric.name(node), partial(compute_checksums, name))
         if 4 in scheme.ip_versions:
             netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
         if 6 in scheme.ip_versions:

@@ -14,7 +14,9 @@ import contextlib
 import json
 import socket
 import sys
+from collections.abc import Callable
 
+from controller.checksums import Messages
 from dcnlab.lab.emulation.outside import CONNECT_TIMEOUT, reason
 from dcnlab.lab.emulation.sandbox import die_with_parent
 
@@ -71,7 +73,7 @@ class _Forwarder:
             return
         self._report("")
         both = [
-            asyncio.ensure_future(_pump(reader, far_writer)),
+            asyncio.ensure_future(_pump(reader, far_writer, Messages().passed_on)),
             asyncio.ensure_future(_pump(far_reader, writer)),
         ]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -85,11 +87,13 @@ class _Forwarder:
             self._channel.send(json.dumps({"error": error}).encode() + b"\n")
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Forward one direction until it ends."""
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, change: Callable[[bytes], bytes] = bytes
+) -> None:
+    """Forward one direction until it ends, what has arrived as ``change`` makes it."""
     with contextlib.suppress(OSError):
         while data := await reader.read(_CHUNK):
-            writer.write(data)
+            writer.write(change(data))
             await writer.drain()
 
 
