@@ -18,7 +18,7 @@ Frame = st.tuples(
 
 
 def packets(kind: str, version: int, tagged: bool, data: bytes) -> tuple[bytes, bytes]:
-    """(a frame with the checksum of the pseudo-header only, as Linux leaves it; the same with the whole one)."""
+    """(a frame whose checksum is the sum of the pseudo-header, as Linux leaves it; that with the whole one)."""
     ip = scapy.IP(src="10.0.0.1", dst="10.0.0.2") if version == 4 else scapy.IPv6(src="fd00::1", dst="fd00::2")
     layer = scapy.TCP(sport=1, dport=2) if kind == "TCP" else scapy.UDP(sport=1, dport=2)
     below = ETHERNET / scapy.Dot1Q(vlan=7) if tagged else ETHERNET
