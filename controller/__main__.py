@@ -44,6 +44,8 @@ def main() -> int:
     except (ValueError, OSError) as error:
         control.send({"event": "error", "text": str(error)})
         return 2
+    except Exception as error:  # of a topology or a scheme of the user's, as a rule
+        _fail(control, error, [])
     backend.patch()
     _log_to_stderr(options.backend)
     lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
@@ -84,7 +86,7 @@ def _fail(lab: Channel, error: Exception, names: list[str]) -> NoReturn:
     elif names:
         text = f"application {', '.join(names)}: {what}"
     else:
-        text = f"the controller failed: {what}"
+        text = plugins.custom_error(error) or f"the controller failed: {what}"
     with contextlib.suppress(OSError):  # the lab has ended
         lab.send({"event": "error", "text": text})
     logging.shutdown()

@@ -19,6 +19,7 @@ from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send
 from controller.plan import Change, NotInstallable
 from controller.raising import TableReader
 from hostagent.channel import Channel
+from topos import plugins
 
 _CHUNK = 1 << 18
 
@@ -204,12 +205,17 @@ class TableApp(Application):  # type: ignore[misc]
         """Carry out effects as they are computed.
 
         Then update the tables after port changes, unless more events wait that may change ports as well.
+        The lab is told of an error, which a scheme of the user's may raise; it is no answer of a switch.
         """
-        for effect in effects:
-            self._carry_out(effect)
-        if self.core.stale_since is not None and self.events.empty():
-            for effect in self.core.apply_port_changes(time.monotonic()):
+        try:
+            for effect in effects:
                 self._carry_out(effect)
+            if self.core.stale_since is not None and self.events.empty():
+                for effect in self.core.apply_port_changes(time.monotonic()):
+                    self._carry_out(effect)
+        except Exception as error:
+            logging.exception("tables")
+            self._notify_lab({"event": "error", "text": plugins.described(error)})
 
     def _carry_out(self, effect: Effect) -> None:
         if isinstance(effect, Event):

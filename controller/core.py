@@ -248,12 +248,25 @@ class Core:
             except ValueError as error:  # LabelTooWide, or addresses that ran out.
                 yield Event({"event": "error", "text": str(error)})
                 return
-            self.link_state, self.scheme = LinkState(down), scheme
+            earlier, self.link_state, self.scheme = self.link_state, LinkState(down), scheme
         current = _LinkStateUpdate(down, started, before, request)
         if changed:
-            for scheme in (before, self.scheme):
-                scheme.prepare_tables(tuple(self._installed))
-        for switch in self._nearest_first(changed) if changed else ():
+            try:
+                yield from self._change_tables(changed, current)
+            except Exception:  # of a scheme of the user's: the next change is another try
+                self.link_state, self.scheme = earlier, before
+                raise
+        # Converged means that earlier updates are complete as well.
+        current.waiting.update(self._pending_barriers)
+        self._updates.append(current)
+        yield from self._finish_updates(now)
+
+    def _change_tables(self, changed: frozenset[int], current: _LinkStateUpdate) -> Iterator[Effect]:
+        """Send each switch what differs from the table that it holds."""
+        before = current.before
+        for scheme in (before, self.scheme):
+            scheme.prepare_tables(tuple(self._installed))
+        for switch in self._nearest_first(changed):
             if self.scheme.keeps_table(switch, before):
                 continue
             desired_table = plan.desired_table(self.scheme, switch, self.link_state)
@@ -263,12 +276,8 @@ class Core:
                 barrier_id = self._new_barrier(switch)
                 current.flow_mods += len(changes)
                 current.switches += 1
-                self._updating[barrier_id] = started, len(changes)
+                self._updating[barrier_id] = current.started, len(changes)
                 yield self._send(switch, changes, barrier_id)
-        # Converged means that earlier updates are complete as well.
-        current.waiting.update(self._pending_barriers)
-        self._updates.append(current)
-        yield from self._finish_updates(now)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
         """The connected switches, those at the ends of ``links`` first."""

@@ -17,6 +17,7 @@ import contextlib
 import json
 import socket
 import sys
+import traceback
 
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
@@ -25,6 +26,7 @@ from hostagent.options import Options
 from hostagent.runtime import progress
 from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.supervisor import Supervisor
+from topos import plugins
 from topos.spec import SpecError
 
 
@@ -39,14 +41,22 @@ def main() -> int:
         factory = AgentFactory(options, key)
         supervisor = Supervisor(factory, control, cell=progress.shared_cell(int(sys.argv[3])))
     except (SpecError, LabelTooWide, AddressError) as error:
-        with contextlib.suppress(OSError):  # the lab has ended already
-            control.send({"event": "failed", "node": None, "error": str(error)})
+        _fail(control, str(error))
         return 2
+    except Exception as error:  # of a topology or a scheme of the user's, as a rule
+        traceback.print_exc()
+        _fail(control, plugins.described(error))
+        return 1
     with contextlib.suppress(BrokenPipeError):  # the lab has ended
         if factory.no_fast_path:
             control.send({"event": "no-fast-path", "reason": factory.no_fast_path})
         supervisor.serve()
     return 0
+
+
+def _fail(control: Channel, text: str) -> None:
+    with contextlib.suppress(OSError):  # the lab has ended already
+        control.send({"event": "failed", "node": None, "error": text})
 
 
 if __name__ == "__main__":

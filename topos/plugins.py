@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 #: The user's files that this process has loaded, by absolute path and in order; a hash of their text.
 _custom: dict[str, types.ModuleType] = {}
+#: The files of installed packages that this process has loaded classes from.
+_installed: set[str] = set()
 _text = hashlib.sha256()
 
 
@@ -60,10 +62,21 @@ def digest() -> str:
 
 
 def custom_error(error: BaseException) -> str | None:
-    """One line for an error raised by code in a loaded file; None for other errors."""
+    """One line for an error raised by code of the user's, in a loaded file or an installed package; None for
+    other errors."""
     frames = traceback.extract_tb(error.__traceback__)
-    frame = next((frame for frame in reversed(frames) if frame.filename in _custom), None)
-    return frame and f"{frame.filename}, line {frame.lineno}: {type(error).__name__}: {error}"
+    own = (frame for frame in reversed(frames) if frame.filename in _custom or frame.filename in _installed)
+    frame = next(own, None)
+    return frame and f"{frame.filename}, line {frame.lineno}: {_worded(error)}"
+
+
+def described(error: BaseException) -> str:
+    """One line for any error, with file and line where code of the user's raised it."""
+    return custom_error(error) or _worded(error)
+
+
+def _worded(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 class Registry(Mapping[str, type[T]]):
@@ -115,10 +128,12 @@ class Registry(Mapping[str, type[T]]):
         module = _custom[os.path.realpath(path)].__name__
         return [name for name, cls in self._classes.items() if cls.__module__ == module]
 
-    def check(self, cls: type[Any], problem: str | None) -> None:
-        """Raise SpecError with the file and line of a class when it has a problem."""
+    def check(self, cls: type[Any], problem: str | None, *methods: str) -> None:
+        """Raise SpecError when a class has a problem, with the file and line of the class, or of the first of
+        the ``methods`` that it defines."""
         if problem:
-            raise SpecError(f"{_place(cls)}: {cls.__name__}: {problem}")
+            place = next((vars(cls)[name] for name in methods if name in vars(cls)), cls)
+            raise SpecError(f"{_place(place)}: {cls.__name__}: {problem}")
 
     def _find(self, name: str) -> type[T]:
         """A class that is not imported yet; KeyError when there is none of that name."""
@@ -131,6 +146,7 @@ class Registry(Mapping[str, type[T]]):
         point = self._installed[name]
         item = _guarded(point.load, f"{name}, installed by {_package_of(point)}, cannot be loaded: ")
         found = self._classes_of(item) if inspect.ismodule(item) else self._checked({"": item})
+        _installed.update(filter(None, map(inspect.getsourcefile, found.values())))
         if cls := found.get(name):
             return cls
         raise SpecError(f"{point.value} of {_package_of(point)} is no {self._kind} named {name!r}")
@@ -223,12 +239,12 @@ def _package_of(point: Any) -> str:
     return str(point.dist.name) if point.dist else "a package"
 
 
-def _place(cls: type[Any]) -> str:
-    """The file and line of a class: ``.../ring.py, line 14``."""
+def _place(item: Any) -> str:
+    """The file and line of a class or a method: ``.../ring.py, line 14``."""
     try:
-        return f"{inspect.getsourcefile(cls)}, line {inspect.getsourcelines(cls)[1]}"
+        return f"{inspect.getsourcefile(item)}, line {inspect.getsourcelines(item)[1]}"
     except (OSError, TypeError):
-        return cls.__module__
+        return str(item.__module__)
 
 
 def _incomplete(cls: type[Any], base: type[Any]) -> str | None:

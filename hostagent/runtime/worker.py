@@ -16,6 +16,7 @@ from hostagent.channel import Channel, Message
 from hostagent.runtime.agent_io import AgentIO, Handler
 from hostagent.runtime.progress import STOPPED, discards, milliseconds
 from hostagent.runtime.shared_links import SharedLinkState
+from topos import plugins
 
 
 class Worker:
@@ -189,9 +190,9 @@ def failure_event(node: int, error: BaseException) -> Message:
     The traceback goes to standard error, a lab's log.  Agents do without ``logging``, which imports
     ``threading``.
     """
-    text = "".join(traceback.format_exception_only(error)).strip()
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({os.path.basename(where[0].filename)}:{where[0].lineno})" if where else ""
+    text = plugins.custom_error(error) or f"{plugins.described(error)}{place}"
     header = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} agent ERROR agent {node}: {text}\n"
     os.write(2, "".join([header, *traceback.format_exception(error)]).encode())
-    return {"event": "failed", "node": node, "error": text + place}
+    return {"event": "failed", "node": node, "error": text}

@@ -106,7 +106,9 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
             answer = {"error": str(error), "code": error.exit_code}
         except Exception as error:  # the lab goes on; the client gets the error
             _log.exception("%s failed", _shown(call.request))
-            answer = {"error": f"{type(error).__name__}: {error}", "code": 1}
+            from topos import plugins  # clients do without it
+
+            answer = {"error": plugins.described(error), "code": 1}
         finally:
             call.close_descriptors()
         with contextlib.suppress(OSError):  # the client has disconnected

@@ -203,6 +203,7 @@ class LabConfig(Options):
             raise OptionError("scheme", str(error)) from error
         for check in _CHECKS:
             check(self, scheme)
+        _try_own(scheme)
         self.shapes(scheme.fabric)
         return scheme
 
@@ -253,6 +254,20 @@ def option_types() -> Mapping[str, Any]:
     """The type of each option: str, int, bool, a Literal, or one of them or None."""
     hints = get_type_hints(LabConfig)
     return {name: hints[name] for name in lab_options()}
+
+
+def _try_own(scheme: Scheme) -> None:
+    """OptionError, with file and line, for a scheme of the user's that fails, or whose packets go nowhere."""
+    if schemes.known().is_builtin(scheme.name):
+        return
+    from addressing import trial
+
+    try:
+        schemes.known().check(type(scheme), trial.problem(scheme), "rule", "next_hops", "transit_next_hops")
+    except SpecError as error:
+        raise OptionError("scheme", str(error)) from error
+    except Exception as error:
+        raise OptionError("scheme", plugins.described(error)) from error
 
 
 # --- checks -----------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def _unexpected(error: Exception) -> str:
         return "not enough memory for the lab: use a smaller topology, or raise the limit (ulimit -v)"
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return "a file reached the limit of its size, ulimit -f: raise the limit"
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return plugins.described(error)
 
 
 def _end(report: Callable[..., None], text: str, code: int) -> NoReturn:

@@ -15,6 +15,7 @@ from dcnlab.lab.events.kinds import (
     MeasurementEnded,
     MeasurementStarted,
 )
+from topos import plugins
 
 #: Operations that only read; the journal does not name them.
 READING = frozenset(
@@ -77,7 +78,7 @@ def _run(operation: Operation, call: Call, journal: Journal, started: Event, end
     try:
         result = operation(call)
     except Exception as error:
-        end({}, str(error))
+        end({}, plugins.custom_error(error) or str(error))
         raise
     end(_scalars(result))
     return result

@@ -21,6 +21,7 @@ from dcnlab.lab.coordinator.link_state.state_machine import (
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Converged, LinkChanged
+from topos import plugins
 from topos.fabric import Fabric
 from topos.graph import LinkState, Port
 
@@ -242,6 +243,6 @@ class LinkStateDriver:
             try:
                 told = self._apply(update)
             except Exception as failed:  # raised in those who wait; the next change is another try
-                error = str(failed)
+                error = plugins.custom_error(failed) or str(failed)
             with self._changed:
                 self._perform(self._machine.applied(update, told, error, time.monotonic()))
