@@ -29,11 +29,11 @@ FABRIC = registry.fabric("bcube:2,1")
 NODES, SERVERS = range(FABRIC.size), range(FABRIC.servers)
 ENDS = {link.index: (link.a, link.b) for link in FABRIC.links()}
 LINK_OF = {end: number for number, ends in ENDS.items() for end in ends}
+LINKS_AT = {node: {number for end, number in LINK_OF.items() if end.node == node} for node in NODES}
 #: The nodes of each machine: one machine, two, three.
 PLACED = (
-    {"": NODES},
-    {"m0": [node for node in NODES if node % 2], "m1": [node for node in NODES if not node % 2]},
-    {f"m{part}": [node for node in NODES if node % 3 == part] for part in range(3)},
+    {"": frozenset(NODES)},
+    *({f"m{part}": frozenset(NODES[part::count]) for part in range(count)} for count in (2, 3)),
 )
 INPUTS = 14
 
@@ -66,31 +66,27 @@ class Network:
         self.following: dict[str, Apply] = {}
         self.followed = {name: (frozenset[int](), "") for name in self.placed}
         self.last_event = dict.fromkeys(ENDS, True)
+        #: The links that are down since the last input.
         self.before = frozenset[int]()
         self.first_change: float | None = None
         self.steps: list[str] = []
 
     # --- the definitions ------------------------------------------------------
 
-    def down(self) -> frozenset[int]:
-        return frozenset(link for link in ENDS if self.is_down(link))
-
-    def is_down(self, link: int, at: Collection[int] = NODES) -> bool:
-        """Whether it is down as seen from some nodes; no machine says of itself that it does not answer."""
-        ends = ENDS[link]
-        return (
-            any(end in self.reported and end.node in at for end in ends)
-            or any(end.node in self.silent and end.node in at for end in ends)
-            or any(end.node in self.placed[name] for name in self.unreachable for end in ends)
-            or link in self.elsewhere | self.isolated
-        )
+    def down(self, at: Collection[int] = NODES) -> frozenset[int]:
+        """The links that are down as seen from some nodes; a machine that does not answer says nothing."""
+        seen = {LINK_OF[port] for port in self.reported if port.node in at}
+        useless = [node for node in self.silent if node in at]
+        useless += [node for name in self.unreachable for node in self.placed[name]]
+        return frozenset(seen).union(self.elsewhere, self.isolated, *(LINKS_AT[node] for node in useless))
 
     def is_cut(self, link: int) -> bool:
         return link in self.cut_links or any(end.node in self.cut_nodes for end in ENDS[link])
 
     def has_converged(self) -> bool:
+        """All machines that answer follow what is down now."""
         living = self.placed.keys() - self.unreachable
-        return all(name not in self.following and self.followed[name] == (self.down(), "") for name in living)
+        return all(name not in self.following and self.followed[name] == (self.before, "") for name in living)
 
     # --- inputs ---------------------------------------------------------------
 
@@ -134,13 +130,9 @@ class Network:
         assert update.machine not in self.following, "one at a time"
         assert update.machine not in self.unreachable
         nodes = set(self.placed[update.machine])
-        assert update.down == self.down()
-        assert update.silent == {
-            link for link, ends in ENDS.items() if {end.node for end in ends} & self.silent
-        }
-        outside = (
-            self.elsewhere | self.isolated | {link for link in ENDS if self.is_down(link, set(NODES) - nodes)}
-        )
+        assert update.down == self.before
+        assert update.silent == frozenset().union(*(LINKS_AT[server] for server in self.silent))
+        outside = self.down(set(NODES) - nodes)
         assert (update.elsewhere, update.unreachable) == (outside, self.unreachable)
         self.following[update.machine] = update
 
@@ -178,7 +170,7 @@ class Network:
         self.taken |= free & (self.absent | self.isolated)
         self.set_links(self.machine.restore(links, node), free - self.absent - self.isolated, True)
         reasons = self.machine.still_down(links)
-        assert reasons.keys() == {link for link in links if self.is_down(link)}
+        assert reasons.keys() == links & self.down()
         for link, because in reasons.items():
             assert because
             assert any("cut" in reason for reason in because) == self.is_cut(link)
