@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field
@@ -12,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import app, command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_ended, print_json, progress_bar, table
@@ -20,7 +18,7 @@ from dcnlab.lab import measurement
 from dcnlab.lab.client import Lab
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.measurement import Measurement, R
-from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.result import INTERRUPTED, Result
 from topos.spec import SpecError
 
 #: The heading of these commands.
@@ -32,26 +30,29 @@ def run(lab: str, wanted: Measurement[Any], json: bool) -> typer.Exit:
     """Run a measurement in a running lab and show the result; exit code 1 when it did not hold."""
     wanted.check()
     attached = Lab.attach(lab)
-    result = _until_interrupted(attached, wanted) if wanted.stoppable else with_bar(attached, wanted, json)
+    result = with_bar(attached, wanted, json)
     show(result, json)
+    if getattr(result, "partial", "") == INTERRUPTED:
+        return typer.Exit(130)
     if not result.held and not json:
         print_ended(lab, attached.info()["ended"])
     return typer.Exit(0 if result.held else 1)
 
 
 def with_bar(lab: Lab, wanted: Measurement[R], json: bool) -> R:
-    """The result, with a bar on standard error meanwhile."""
-    with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
-        return lab.measure(wanted, lambda report: bar(report["done"], report["of"], report["what"]))
+    """The result, with a bar on standard error meanwhile; after Ctrl-C what has been measured, if it can be."""
+    with progress_bar(quiet=json) as bar:
 
+        def report(value: Any) -> None:
+            bar(value["done"], value["of"], value["what"])
 
-def _until_interrupted(lab: Lab, wanted: Measurement[R]) -> R:
-    """The result of a measurement that Ctrl-C ends."""
-    underway = lab.begin(wanted)
-    try:
-        return underway.result()
-    except KeyboardInterrupt:
-        return underway.stop()
+        if not wanted.stoppable and not wanted.interruptible:
+            return lab.measure(wanted, report)
+        underway = lab.begin(wanted, report)
+        try:
+            return underway.result()
+        except KeyboardInterrupt:
+            return underway.stop()
 
 
 def show(result: Result, json: bool) -> None:
@@ -104,10 +105,11 @@ def _parameter(item: Field[Any], annotation: Any) -> inspect.Parameter:
 def _option(item: Field[Any]) -> Any:
     """The option of an argument with its limits; of a duration, they are checked with the measurement."""
     limits, name = item.metadata, item.metadata["flag"] or f"--{item.name.replace('_', '-')}"
-    if item.name == arguments.LENGTH:  # as in scenarios; the former name is an alias
-        return options.duration(limits["doc"], "--for", name)
     if limits["unit"] == "s":
-        return options.duration(limits["doc"], name)
+        from dcnlab.cli import options
+
+        longer = ("--for",) if item.name == arguments.LENGTH else ()  # the former name works too
+        return options.duration(limits["doc"], *longer, name)
     choices = f" One of: {', '.join(limits['choices'])}." if limits["choices"] else ""
     return typer.Option(name, min=limits["low"], max=limits["high"], help=limits["doc"] + choices)
 

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -17,6 +18,8 @@ import typer
 _WIDEST = 1 << 16
 #: The width of tables where standard output is no terminal.
 _PIPE_WIDTH = 200
+#: Seconds between two lines about progress.
+_LINES_S = 5.0
 _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
@@ -120,16 +123,44 @@ def _compiling(text: str, kernel: str) -> str:
     return f"{text}: compiling {kernel.strip('_')}, once on this machine" if kernel else text
 
 
+class _Lines:
+    """Progress as lines for a log, each some seconds after the last, with a forecast."""
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+
+    def __call__(self, completed: int = 0, total: int = 0, description: str = "") -> None:
+        now = time.monotonic()
+        if now < self._last + _LINES_S or not total:
+            return
+        self._last, spent = now, now - self._begun
+        left = f", about {spent * (total - completed) / completed:.0f} s left" if completed else ""
+        print(
+            f"{description}: {completed:,} of {total:,} after {spent:.0f} s{left}", file=sys.stderr, flush=True
+        )
+
+
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Bar]:
-    """A progress bar on standard error, removed at the end; nothing where standard error is no terminal."""
+    """A progress bar with a forecast on standard error, removed at the end; where that is no terminal, a line
+    now and then."""
     if quiet or not sys.stderr.isatty():  # rich would end the bar with an empty line
-        yield Bar(lambda **_: None)
+        yield Bar((lambda **_: None) if quiet else _Lines())
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left:"), TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         yield Bar(functools.partial(shown.update, shown.add_task("evaluating", total=None)))
 

@@ -67,6 +67,7 @@ def test_arguments_survive_json(name: str) -> None:
         ({"a": "h0", "b": "h1", "parallel": 65}, "parallel must be at most 64, not 65"),
         ({"a": "h0", "b": "h1", "parallel": "2"}, "'2' is not of type int"),
         ({"a": "h0", "b": "h1", "udp": "fast"}, "udp must match"),
+        ({"a": "h0", "b": "h1", "udp": "100"}, "udp: 100 bit/s. write 100M"),
         ({"a": 5, "b": "h1"}, "5 is not of type str"),
     ],
 )
@@ -83,6 +84,7 @@ def test_pings_name_two_servers_or_none() -> None:
 
 def test_results_are_read_back_from_json() -> None:
     value = {"sent": 2, "received": 1, "rtt_ms": {"p50": 1, "p99": None}, "lost": [["h0", "h1"]]}
+    value |= {"pairs": 2, "partial": ""}
     result = PingResult.from_json(value)
     assert json.loads(json.dumps(result.to_json())) == value
     assert result.lost == [("h0", "h1")]

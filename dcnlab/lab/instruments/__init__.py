@@ -26,5 +26,8 @@ flow_run.py          the programs of many flows, from their tasks to their repor
 flow_sender.py       the program that sends the flows of all servers
 flow_receiver.py     the program that receives them
 flow_sockets.py      sockets of a transport in a namespace
+known_path.py        what links impose on a path: round-trip time, loss, rate; how long an answer may take
+tcp_info.py          what the kernel knows of TCP connections
+flow_limit.py        what limited a flow
 sockets.py           receive buffers
 """

@@ -78,23 +78,30 @@ def ping_pairs(
     progress: Callable[[int], None] | None = None,
     size: int = 56,
     identity: int | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> PingReport:
     """Send one echo request with ``size`` bytes from the first to the second of every pair.
 
     A request is lost if it is not answered while no answer to any request arrives for ``timeout`` seconds:
     as long as answers arrive, the lab is slow, not silent (see also :class:`Patience`).  ``progress`` gets the
     number of requests decided.  They have the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
+    Once ``stopped`` says so, the report is of the requests decided until then.
     """
-    return _Pinger(timeout, progress, size, identity).run(pairs)
+    return _Pinger(timeout, progress, size, identity, stopped).run(pairs)
 
 
 class _Pinger:
     """Sends echo requests from many namespaces, a few in flight at a time."""
 
     def __init__(
-        self, timeout: float, progress: Callable[[int], None] | None, size: int, identity: int | None
+        self,
+        timeout: float,
+        progress: Callable[[int], None] | None,
+        size: int,
+        identity: int | None,
+        stopped: Callable[[], bool],
     ) -> None:
-        self._timeout, self._progress, self._size = timeout, progress, size
+        self._timeout, self._progress, self._size, self._stopped = timeout, progress, size, stopped
         self._sockets: dict[str, socket.socket] = {}
         self._by_descriptor: dict[int, str] = {}
         self._waiting: dict[tuple[str, int], tuple[float, str]] = {}
@@ -109,13 +116,14 @@ class _Pinger:
         remaining = iter(pairs)
         try:
             exhausted = False
-            while self._waiting or not exhausted:
+            while (self._waiting or not exhausted) and not self._stopped():
                 while not exhausted and self._in_flight(time.perf_counter()) < _WINDOW:
                     pair = next(remaining, None)
                     exhausted = pair is None
                     if pair is not None:
                         self._send(*pair)
                 self._collect()
+            self._report.sent -= len(self._waiting)
         finally:
             self._poll.close()
             for handle in self._sockets.values():

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import subprocess
 import typing
 from abc import ABC, abstractmethod
@@ -88,6 +89,16 @@ class Context:
         poll.register(self._call.channel.socket, select.POLLIN | select.POLLRDHUP)
         poll.poll(None if seconds is None else seconds * 1000)
 
+    def stopped(self) -> bool:
+        """Whether the client has stopped the measurement, or left."""
+        if self._call.pending:
+            return True
+        try:
+            found = self._call.channel.socket.recv(1 << 12, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        return not found or b'"stop"' in found
+
     def terminate_with_client(self, process: subprocess.Popen[str]) -> None:
         """End a process as soon as the client goes away."""
         terminate_with_client(self._call.channel.socket, process)
@@ -105,6 +116,8 @@ class Measurement(ABC, Generic[R]):
     command: ClassVar[bool] = True
     #: Whether it runs until the client stops it when ``seconds`` is None.
     stoppable: ClassVar[bool] = False
+    #: Whether it returns what it has measured, as a result with ``partial``, when the client stops it early.
+    interruptible: ClassVar[bool] = False
     #: Whether only the first of its two servers runs a program, so that the other may be on another machine.
     one_sided: ClassVar[bool] = False
     #: Whether the machine of the second server runs :meth:`serve_part` meanwhile, if that is another one; with

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Self
 from dcnlab.lab.instruments.plain import decode
 
 _NUMBERS = (int, float, bool)
+#: Why a result is ``partial`` when the user has pressed Ctrl-C.
+INTERRUPTED = "interrupted"
 
 
 class Table(NamedTuple):

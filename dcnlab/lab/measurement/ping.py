@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from functools import cache
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.result import INTERRUPTED, Result
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.endpoint import Endpoint
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 _GROUPS = ("all", "pairs")
 #: Lost pairs that are listed for people.
 _MAX_LOST_SHOWN = 20
-#: Progress reports of one run, about.
-_REPORTS = 50
+#: Seconds between two reports of progress.
+_REPORT_S = 0.2
+#: Pairs on whose paths the round-trip time that links impose is looked up.
+_MOST_PATHS = 64
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,22 @@ class Percentiles:
 
 @dataclass(frozen=True)
 class PingResult(Result):
-    """Echo requests that were sent and answered, their round-trip times, and the pairs without an answer."""
+    """Echo requests that were sent and answered, their round-trip times, and the pairs without an answer.
+
+    ``partial`` says why not all of the ``pairs`` were asked; it is empty when they were.
+    """
 
     sent: int
     received: int
     rtt_ms: Percentiles
     lost: list[tuple[str, str]]
+    pairs: int = 0
+    partial: str = ""
 
     @property
     def held(self) -> bool:
-        """Whether every request was answered."""
-        return self.received == self.sent
+        """Whether every request was answered, and every pair was asked."""
+        return self.received == self.sent and not self.partial
 
     @classmethod
     def figures(cls) -> tuple[str, ...]:
@@ -61,6 +69,8 @@ class PingResult(Result):
         rtt = self.rtt_ms
         times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if self.received else ""
         yield f"{self.received}/{self.sent} answered{times}"
+        if self.partial:
+            yield f"partial: {self.partial} after {self.sent:,} of {self.pairs:,} pairs"
         yield from self.lost_lines()
 
     def lost_lines(self) -> Iterator[str]:
@@ -79,6 +89,7 @@ class Ping(Measurement[PingResult]):
     """
 
     name: ClassVar[str] = "ping"
+    interruptible: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab ping LAB", "dcnlab ping LAB h0 h15")
 
     a: str = server("The server that sends; without it, many pairs.", default="")
@@ -90,7 +101,11 @@ class Ping(Measurement[PingResult]):
     )  # fmt: skip
     size: int = argument("Bytes of payload.", default=56, low=0, high=65_000)
     timeout: float = argument(
-        "Time without any answer after which requests count as lost.", default=5.0, low=0.001, unit="s"
+        "Time without any answer, beyond the round-trip time that links impose, after which requests count as"
+        " lost.",
+        default=5.0,
+        low=0.001,
+        unit="s",
     )
     ipv4: bool = argument("Use IPv4.", default=False, flag="-4")
     ipv6: bool = argument(
@@ -120,14 +135,25 @@ class Ping(Measurement[PingResult]):
         from dcnlab.lab.instruments.echo import ping_pairs
 
         pairs = list(self._endpoints(lab))
-        step = max(1, len(pairs) // _REPORTS)
+        told = 0.0
 
         def progress(done: int) -> None:
-            if done % step == 0:
+            nonlocal told
+            if done == len(pairs) or time.monotonic() > told + _REPORT_S:
+                told = time.monotonic()
                 context.progress(done, len(pairs), "pinging")
 
         context.started()
-        return asdict(ping_pairs(pairs, self.timeout, progress, self.size))
+        timeout = self.timeout + self._imposed_rtt(lab)
+        report = ping_pairs(pairs, timeout, progress, self.size, stopped=context.stopped)
+        return {**asdict(report), "pairs": len(pairs)}
+
+    def _imposed_rtt(self, lab: RunningLab) -> float:
+        """The longest round-trip time in seconds that the links of some of the paths impose."""
+        from dcnlab.lab.instruments import known_path
+
+        some = list(itertools.islice(self._pairs(lab), _MOST_PATHS))
+        return max((known_path.between(lab, a, b).rtt for a, b in some if a != b), default=0.0)
 
     @classmethod
     def combine(cls, parts: Sequence[Any]) -> PingResult:
@@ -136,7 +162,8 @@ class Ping(Measurement[PingResult]):
         times = [ms for part in parts for ms in part["rtt_ms"]]
         rtt = Percentiles(*(quantile(times, share) for share in (0.5, 0.99)))
         lost = [(a, b) for part in parts for a, b in part["lost"]]
-        return PingResult(sum(part["sent"] for part in parts), len(times), rtt, lost)
+        sent, pairs = (sum(part[key] for part in parts) for key in ("sent", "pairs"))
+        return PingResult(sent, len(times), rtt, lost, pairs, INTERRUPTED if sent < pairs else "")
 
     def _endpoints(self, lab: RunningLab) -> Iterator[tuple[Endpoint, Endpoint]]:
         """The pairs whose first server is on this machine."""

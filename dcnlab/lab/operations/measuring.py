@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -21,15 +22,17 @@ from topos import plugins
 def run(path: Path, wanted: Measurement[R], progress: Progress | None = None) -> R:
     """Run a measurement in the lab that listens at ``path``, and wait for its result."""
 
-    def on_report(report: Any) -> None:
-        if progress is not None and "done" in report:
-            progress(report)
-
     wanted.check()
     if wanted.stoppable and getattr(wanted, "seconds", None) is None:
         raise UsageError(f"{wanted.name} without `seconds` does not end: use Lab.begin and stop it")
     with contextlib.closing(Connection(path)) as connection:
-        return _call(connection, wanted, on_report)
+        return _call(connection, wanted, partial(_progress, progress))
+
+
+def _progress(progress: Progress | None, report: Any) -> None:
+    """Pass on how far the measurement is, and nothing else that it reports."""
+    if progress is not None and "done" in report:
+        progress(report)
 
 
 def _call(connection: Connection, wanted: Measurement[R], on_report: Progress) -> R:
@@ -42,10 +45,10 @@ def _call(connection: Connection, wanted: Measurement[R], on_report: Progress) -
 class Underway(Generic[R]):
     """A measurement that is under way."""
 
-    def __init__(self, path: Path, wanted: Measurement[R]) -> None:
+    def __init__(self, path: Path, wanted: Measurement[R], progress: Progress | None = None) -> None:
         """Start it; return when its traffic flows, or when it has ended.  Raises what it raised until then."""
         wanted.check()
-        self.wanted = wanted
+        self.wanted, self._progress = wanted, progress
         self._connection = Connection(path)
         self._result: Future[R] = Future()
         self._started = threading.Event()
@@ -73,6 +76,7 @@ class Underway(Generic[R]):
         def on_report(report: Any) -> None:
             if "started" in report:
                 self._started.set()
+            _progress(self._progress, report)
 
         try:
             self._result.set_result(_call(self._connection, wanted, on_report))
@@ -93,9 +97,9 @@ class MeasuringClient(Asking):
         """
         return run(self.path, wanted, progress)
 
-    def begin(self, wanted: Measurement[R]) -> Underway[R]:
+    def begin(self, wanted: Measurement[R], progress: Progress | None = None) -> Underway[R]:
         """Start a measurement and return once its traffic flows; it continues beside other operations."""
-        return Underway(self.path, wanted)
+        return Underway(self.path, wanted, progress)
 
     def route(self, a: str, b: str) -> list[str]:
         """The path that the scheme takes with the links that are up now."""

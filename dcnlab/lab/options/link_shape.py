@@ -25,6 +25,8 @@ _FORMS = {
 }
 #: The names of all impairments of a link.
 IMPAIRMENTS = tuple(_FORMS)
+#: What the units of times and shares stand for.
+_SCALES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01}
 #: In the place of a value: the impairment ends.
 NONE = "none"
 
@@ -112,6 +114,12 @@ def _with_unit(value: Any, unit: str) -> str:
         return str(value).strip()
     text = f"{number:.6f}".rstrip("0").rstrip(".")
     return f"{text}{unit}" if number else ""
+
+
+def in_units(value: str) -> float:
+    """A time in seconds, or a share: the number that a checked value stands for; 0 for an empty one."""
+    unit = value.lstrip("0123456789.")
+    return float(value.removesuffix(unit)) * _SCALES.get(unit, 1.0) if value else 0.0
 
 
 def bits_per_second(rate: str) -> float:

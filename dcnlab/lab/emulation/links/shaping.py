@@ -10,13 +10,12 @@ is sent in that moment: the kernel stops an interface to attach a queueing disci
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator
 
 from dcnlab.lab.emulation.links import delays, loss
 from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
-from dcnlab.lab.options.link_shape import Shape
+from dcnlab.lab.options.link_shape import Shape, in_units
 
 #: Bytes of the largest frame, and of a frame that returns credits.
 _FULL, _SMALL = 1514, 64
@@ -26,8 +25,6 @@ _QUEUE, _DELAY_QUEUE = 1000, 10000
 _UNLIMITED = "100Gbit"
 #: What :func:`imposed_by` calls the process of :mod:`dcnlab.lab.emulation.links.delays`.
 DELAY_LINE = "delay line"
-_VALUE = re.compile(r"([\d.]+)(us|ms|s|%)")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01}
 
 
 class Disciplines(enum.Enum):
@@ -73,14 +70,7 @@ def imposed_by(shape: Shape) -> dict[str, str]:
 def waiting(shape: Shape) -> dict[str, float]:
     """What the delay line does to packets of this shape: seconds, and shares; empty where it does nothing."""
     by = imposed_by(shape)
-    return {name: _number(value) for name, value in shape.given().items() if by[name] == DELAY_LINE}
-
-
-def _number(value: str) -> float:
-    """Seconds, or a share of packets."""
-    match = _VALUE.fullmatch(value)
-    assert match is not None
-    return float(match[1]) * _UNITS[match[2]]
+    return {name: in_units(value) for name, value in shape.given().items() if by[name] == DELAY_LINE}
 
 
 def launch_lines(shape: Shape, interface: str) -> tuple[list[str], Disciplines]:

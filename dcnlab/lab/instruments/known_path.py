@@ -1,0 +1,65 @@
+"""What is known of the path between two servers before anything is measured: the impairments of its links."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dcnlab.lab.options.link_shape import Shape, bits_per_second, in_units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dcnlab.lab.running.lab import RunningLab
+
+#: An exchange that takes longer than all but this share of exchanges has failed.
+_UNLIKELY = 0.001
+#: Seconds of retransmissions at most: TCP doubles the time between two of them.
+_LONGEST = 60.0
+#: Bits that wait before a link with a rate at most, unless its queue is shorter: 1000 full frames.
+_QUEUED = 1000 * 1514 * 8
+
+
+@dataclass(frozen=True)
+class KnownPath:
+    """The round-trip time that links impose in seconds, the share of packets that they lose per direction, and
+    the lowest of their rates in bits per second, None without one."""
+
+    rtt: float = 0.0
+    loss: float = 0.0
+    rate: float | None = None
+
+    @classmethod
+    def of(cls, shapes: Iterable[Shape]) -> KnownPath:
+        """From the impairments of the links on the path."""
+        rtt, kept, rates = 0.0, 1.0, []
+        for shape in shapes:
+            rtt += 2 * (in_units(shape.delay) + in_units(shape.jitter))
+            kept *= (1 - in_units(shape.loss)) * (1 - in_units(shape.corrupt))
+            rates += [bits_per_second(shape.rate)] if shape.rate else []
+        return cls(rtt, round(1 - kept, 6), min(rates, default=None))
+
+    @property
+    def tries(self) -> int:
+        """How often a request must be sent until an answer is almost certain, each request and answer lost or
+        not by chance; 0 where nothing is lost, or all."""
+        unanswered = 1 - (1 - self.loss) ** 2
+        return math.ceil(math.log(_UNLIKELY) / math.log(unanswered)) if 0 < unanswered < 1 else 0
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a request has failed that is sent again until it is answered, as TCP does."""
+        again = min(2.0**self.tries - 1, _LONGEST)
+        queued = min(_QUEUED / self.rate, _LONGEST) if self.rate else 0.0
+        return 2 * self.rtt + queued + again
+
+
+def between(lab: RunningLab, a: int, b: int) -> KnownPath:
+    """The path that the scheme takes between two servers now; nothing is known without one."""
+    from addressing.scheme import path
+
+    nodes: Sequence[int] = path(lab.scheme, a, b, lab.link_state.state()) or ()
+    shape = lab.running.impairments.shape
+    return KnownPath.of(shape(lab.fabric.links_between(*hop)[0]) for hop in itertools.pairwise(nodes))

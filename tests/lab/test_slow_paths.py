@@ -1,0 +1,76 @@
+"""Measurements over links that delay and lose packets: each ends, with a result or one line that says why."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments.result import INTERRUPTED
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.ping import Ping
+from tests.lab.terminal import DCNLAB, PATIENCE
+from tests.ovs import poll
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("slow-paths")]
+
+
+@pytest.fixture(scope="module")
+def lossy() -> Iterator[Lab]:
+    with Lab("bcube:2,1", "brp", delay="5ms", loss="10%", rate="1Gbit") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def silent() -> Iterator[Lab]:
+    """Nobody controls the switches: no request is answered, so that all pairs take long."""
+    with Lab("fattree:4", controller="none") as running:
+        yield running
+
+
+def test_tcp_over_loss_yields_figures_and_says_that_loss_limits_it(lossy: Lab) -> None:
+    found = lossy.iperf("h0", "h1", seconds=2)
+    assert found.limit == "loss"
+    assert "(--loss)" in found.why
+    assert found.retransmits
+    assert found.rtt_ms is not None
+    assert found.rtt_ms >= 10
+    assert found.seconds >= 2 or found.partial
+
+
+def test_tcp_without_a_connection_says_so_in_one_line(lossy: Lab) -> None:
+    lossy.impair("h1", "*", loss="100%")
+    try:
+        with pytest.raises(LabError, match="no connection from h0 to h1"):
+            lossy.iperf("h0", "h1", seconds=1)
+    finally:
+        lossy.impair("h1", "*", loss="10%")
+
+
+def test_an_interrupted_measurement_shows_what_it_has(silent: Lab) -> None:
+    """After the first line about its progress, Ctrl-C: what is decided is printed, with exit code 130."""
+    command = ["env", "--default-signal=INT", *DCNLAB, "ping", silent.config.name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert re.match(r"pinging: \d+ of 240 after \d+ s, about \d+ s left", running.stderr.readline())
+        running.send_signal(signal.SIGINT)
+        output, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130
+    assert re.search(r"^partial: interrupted after \d+ of 240 pairs$", output, re.MULTILINE)
+
+
+def test_stopped_measurements_count_nothing_that_is_undecided(lossy: Lab) -> None:
+    pings = lossy.begin(Ping()).stop()
+    assert pings.partial == INTERRUPTED
+    assert pings.sent == pings.received + len(pings.lost) < pings.pairs == 12
+    flow = lossy.begin(Iperf("h0", "h1", seconds=600))
+    poll(lambda: re.search(r"bytes_acked:\d{5}", lossy.run("h0", ["ss", "-tin"]).stdout) is not None, PATIENCE)
+    found = flow.stop()
+    assert found.partial == INTERRUPTED
+    assert found.seconds < 600
+    assert not found.held
