@@ -28,8 +28,9 @@ def write(title: str, nodes: Mapping[str, Attributes], edges: Iterable[tuple[str
     return "\n".join([*lines, "}", ""])
 
 
-def read(text: str) -> tuple[Nodes, Edges]:
-    """Nodes and edges with their attributes, those of subgraphs as well; raises DotError."""
+def read(text: str) -> tuple[Nodes, Edges, bool]:
+    """Nodes and edges with their attributes, those of subgraphs as well, and whether edges have a direction;
+    raises DotError."""
     try:
         import pydot
     except ImportError:
@@ -51,7 +52,7 @@ def read(text: str) -> tuple[Nodes, Edges]:
             nodes.setdefault(a, {})
             nodes.setdefault(b, {})
             edges.append((a, b, _attributes(edge)))
-    return nodes, edges
+    return nodes, edges, found[0].get_type() == "digraph"
 
 
 def _with_subgraphs(graph: Any) -> Iterator[Any]:

@@ -21,13 +21,15 @@ Attributes = dict[str, Any]
 
 
 def document(fabric: Fabric) -> Attributes:
-    """Nodes and links as JSON: the value that ``dcnlab topology --json`` prints."""
+    """Nodes and links as JSON, and notes if there are any: the value that ``dcnlab topology --json`` prints."""
+    notes = list(fabric.family.notes())
     return {
         "nodes": [{"name": node.name, "kind": node.kind, "label": node.label} for node in fabric.nodes()],
         "links": [
             {"a": a, "a_port": data["a_port"], "b": b, "b_port": data["b_port"], **fabric.attributes(number)}
             for number, (a, b, data) in enumerate(_edges(fabric))
         ],
+        **({"notes": notes} if notes else {}),
     }
 
 

@@ -155,6 +155,10 @@ class Family(ABC):
         the links between two parts.  None: the family has no parts."""
         return None
 
+    def notes(self) -> Sequence[str]:
+        """Lines about what a file states that is not used, or not as it is written."""
+        return ()
+
     def link_attributes(self) -> Sequence[Mapping[str, Any]]:
         """Further attributes of each link, such as its length, by link number; may be empty."""
         return ()

@@ -4,23 +4,27 @@ JSON and YAML hold either ``{"nodes": [{"name", "kind"}], "links": [{"a", "b"}]}
 ``b_port`` where ports matter (the output of ``dcnlab topology --json``), or networkx's node-link form
 (``id``, ``source``, ``target``, ``edges``).
 
-Attributes of nodes: ``kind`` (server, switch); ``label``, or ``coordinates`` where the format needs
-``label`` itself; ``x`` and ``y``, or Graphviz's ``pos``, GML's ``graphics``, ``Longitude`` and ``Latitude``.
-Attributes of links: ``a_port`` and ``b_port``, with ``a`` and ``b`` as the names of the ends where the
-graph has no direction; ``number``, the order of the links; all others are kept as they are.
+Attributes of nodes: ``kind`` (server, switch), or Mininet's ``isSwitch``; ``label``, or ``coordinates`` where
+the format needs ``label`` itself; ``x`` and ``y``, or Graphviz's ``pos``, GML's ``graphics``, ``Longitude`` and
+``Latitude``.  Attributes of links: ``a_port`` and ``b_port``, with ``a`` and ``b`` as the names of the ends
+where the graph has no direction; ``number``, the order of the links; those of :mod:`topos.link_attributes`.
+
+What is read other than it is written, or not at all, is a note: one line, issued as a :class:`GraphNote`.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from topos import dot, limits
+from topos import dot, edge_list, limits, link_attributes
 from topos.graph import IntArray
 from topos.layout import Points
 from topos.wiring import numbered_ports
@@ -29,8 +33,6 @@ from topos.wiring import numbered_ports
 SAMPLES = Path(__file__).parent / "samples"
 #: OpenFlow's highest port number.
 _MAX_PORT = 0xFF00
-#: Attributes of a link that say which link it is; all others describe it.
-_STRUCTURE = ("a", "a_port", "b", "b_port", "source", "target", "key", "number")
 #: Attributes of a node that give its position, in the order in which they are tried.
 _POSITIONS = (("x", "y", 1), ("Longitude", "Latitude", -1))
 
@@ -41,12 +43,17 @@ class FileError(ValueError):
     """A file or a graph that cannot be used; its text is one line: where, and what is wrong."""
 
 
+class GraphNote(UserWarning):
+    """One line about what of a file or a graph is not used, or not as it is written."""
+
+
 @dataclass(frozen=True, eq=False)
 class GraphData:
     """A graph as read, servers before switches.
 
     ``servers`` is None when no node has a kind; ``links`` has rows ``(a, a_port, b, b_port)``;
-    ``positions`` is None unless every node has one; ``attributes`` has a mapping per link.
+    ``positions`` is None unless every node has one; ``attributes`` has a mapping per link, in our words where
+    there are such; ``notes`` are lines about what was read otherwise than it is written, or not used.
     """
 
     names: tuple[str, ...]
@@ -55,6 +62,7 @@ class GraphData:
     labels: tuple[str, ...]
     positions: Points | None
     attributes: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class _Raw:
 
     nodes: Mapping[str, Mapping[str, Any]]
     links: tuple[_Link, ...]
+    notes: tuple[str, ...] = ()
 
 
 def load(path: str) -> GraphData:
@@ -82,10 +91,10 @@ def load(path: str) -> GraphData:
         raise FileError(f"{path}: unknown kind of file: known are {', '.join(_READERS)}")
     try:
         limits.check_size(place, limits.GRAPH)
-        return _graph_data(reader(place))
+        return _noted(path, _graph_data(reader(place)))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
-    except (FileError, dot.DotError, limits.LimitError) as error:
+    except (FileError, dot.DotError, edge_list.EdgeListError, limits.LimitError) as error:
         raise FileError(f"{path}: {error}") from error
     except RecursionError:
         raise FileError(f"{path}: it is nested too deeply") from None
@@ -96,7 +105,13 @@ def load(path: str) -> GraphData:
 
 def from_networkx(graph: Any) -> GraphData:
     """A networkx graph with the attributes that files may have; raises FileError."""
-    return _graph_data(_networkx(graph))
+    return _noted(str(graph.name or "graph"), _graph_data(_networkx(graph)))
+
+
+def _noted(name: str, data: GraphData) -> GraphData:
+    for note in data.notes:
+        warnings.warn(f"{name}: {note}", GraphNote, stacklevel=3)
+    return data
 
 
 def to_json(data: GraphData) -> dict[str, Any]:
@@ -125,7 +140,21 @@ def _graphml(path: Path) -> _Raw:
     import networkx  # a third of a second: paid only by those who read such files
 
     limits.check_entities(path)
-    return _networkx(networkx.read_graphml(path))
+    declared = _declared(path)
+    read = _networkx(networkx.read_graphml(path))
+    undeclared = [name for name in read.nodes if name not in declared]
+    notes = [f"node {name} is not declared: only links name it" for name in undeclared]
+    return replace(read, notes=(*read.notes, *notes))
+
+
+def _declared(path: Path) -> set[str]:
+    """The nodes that a GraphML file declares; networkx makes a node of any name that a link has."""
+    from xml.etree import ElementTree
+
+    nodes = [item for item in ElementTree.parse(path).iter() if item.tag.rpartition("}")[2] == "node"]
+    if any("id" not in node.attrib for node in nodes):
+        raise FileError("a node has no id")
+    return {node.attrib["id"] for node in nodes}
 
 
 def _gml(path: Path) -> _Raw:
@@ -135,14 +164,17 @@ def _gml(path: Path) -> _Raw:
 
 
 def _edge_list(path: Path) -> _Raw:
-    import networkx
-
-    return _networkx(networkx.read_edgelist(path))
+    pairs, repeated = edge_list.read(limits.read(path, limits.GRAPH))
+    nodes = dict.fromkeys(name for a, b, _ in pairs for name in (a, b))
+    links = tuple(_link(a, b, data) for a, b, data in pairs)
+    note = f"links stated again are left out ({repeated}): parallel links need JSON, YAML or DOT"
+    return _Raw({name: {} for name in nodes}, links, (note,) if repeated else ())
 
 
 def _dot(path: Path) -> _Raw:
-    nodes, edges = dot.read(limits.read(path, limits.GRAPH))
-    return _Raw(nodes, tuple(_link(a, b, data) for a, b, data in edges))
+    nodes, edges, directed = dot.read(limits.read(path, limits.GRAPH))
+    links = [_link(a, b, data) for a, b, data in edges]
+    return _both_ways(nodes, links) if directed else _Raw(nodes, tuple(links))
 
 
 def _json(path: Path) -> _Raw:
@@ -174,15 +206,35 @@ _READERS: dict[str, Callable[[Path], _Raw]] = {
 
 
 def _networkx(graph: Any) -> _Raw:
-    """A link may be stated in both directions: directed graphs and edge lists often do."""
     nodes = {str(name): data for name, data in graph.nodes(data=True)}
-    if graph.is_directed():
-        graph = graph.copy()
-        for a, b, data in graph.edges(data=True):
-            if "a_port" in data:
-                data |= {"a": data.get("a", a), "b": data.get("b", b)}
-    links = tuple(_undirected(str(a), str(b), data) for a, b, data in graph.to_undirected().edges(data=True))
-    return _Raw(nodes, links)
+    edges = [(str(a), str(b), data) for a, b, data in graph.edges(data=True)]
+    if not graph.is_directed():
+        return _Raw(nodes, tuple(_undirected(*edge) for edge in edges))
+    return _both_ways(nodes, [_undirected(a, b, {"a": a, "b": b, **data}) for a, b, data in edges])
+
+
+def _both_ways(nodes: Mapping[str, Mapping[str, Any]], arcs: Iterable[_Link]) -> _Raw:
+    """A directed graph, as one of links: it often states a link in both directions."""
+    kept: list[_Link] = []
+    single: defaultdict[tuple[str, str], list[_Link]] = defaultdict(list)
+    merged = differ = 0
+    for arc in arcs:
+        if opposite := single[arc.b, arc.a]:
+            merged += 1
+            differ += _description(opposite.pop(0)) != _description(arc)
+        else:
+            kept.append(arc)
+            single[arc.a, arc.b].append(arc)
+    notes = ["it is directed, and links carry packets both ways"]
+    if merged:
+        notes.append(f"{merged} of {len(kept)} links are stated in both directions and are one link each")
+    if differ:
+        notes.append(f"{differ} of them differ by direction: the attributes of the first one are used")
+    return _Raw(nodes, tuple(kept), tuple(notes))
+
+
+def _description(link: _Link) -> dict[str, Any]:
+    return {key: value for key, value in link.attributes.items() if key not in link_attributes.STRUCTURE}
 
 
 def _undirected(a: str, b: str, data: Mapping[str, Any]) -> _Link:
@@ -212,7 +264,7 @@ def _from_mapping(data: object) -> _Raw:
         _link(str(_first(link, "a", "source")), str(_first(link, "b", "target")), link)
         for link in _records(data, "links", "edges")
     ]
-    return _Raw(nodes, tuple(links))
+    return _both_ways(nodes, links) if data.get("directed") is True else _Raw(nodes, tuple(links))
 
 
 def _records(data: Mapping[str, object], *keys: str) -> Iterable[Mapping[str, Any]]:
@@ -234,7 +286,7 @@ def _first(record: Mapping[str, T], *keys: str) -> T:
 
 
 def _graph_data(raw: _Raw) -> GraphData:
-    kinds = {name: data.get("kind") for name, data in raw.nodes.items()}
+    kinds = _kinds(raw.nodes)
     stated = any(kind is not None for kind in kinds.values())
     for name, kind in kinds.items():
         if stated and kind not in ("server", "switch"):
@@ -244,16 +296,25 @@ def _graph_data(raw: _Raw) -> GraphData:
     if not names or servers == 0:
         raise FileError("there is no server in it")
     links = _in_order(raw.links)
+    attributes, said = link_attributes.mapped([link.attributes for link in links])
     return GraphData(
         tuple(names),
         servers,
         _numbered(names, links),
         _labels(names, raw.nodes),
         _positions([raw.nodes[name] for name in names]),
-        tuple(
-            {key: value for key, value in link.attributes.items() if key not in _STRUCTURE} for link in links
-        ),
+        attributes,
+        (*raw.notes, *said),
     )
+
+
+def _kinds(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The stated kind of each node; in a topology of Mininet's only switches have ``isSwitch``."""
+    mininet = any("isSwitch" in data for data in nodes.values())
+    if not mininet or any("kind" in data for data in nodes.values()):
+        return {name: data.get("kind") for name, data in nodes.items()}
+    switches = {name for name, data in nodes.items() if str(data.get("isSwitch")).lower() in ("true", "1")}
+    return {name: "switch" if name in switches else "server" for name in nodes}
 
 
 def _in_order(links: tuple[_Link, ...]) -> tuple[_Link, ...]:

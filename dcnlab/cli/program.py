@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import traceback
+import warnings
 from itertools import dropwhile
 from typing import Any, NoReturn
 
@@ -22,6 +23,8 @@ from dcnlab.lab.errors import LabError
 #: The base class of errors in the command line itself, of which typer exports only subclasses.
 _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
+#: The notes about files that were printed.
+_noted: set[str] = set()
 _log = logging.getLogger(__name__)
 
 
@@ -30,6 +33,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may not have every character that we print
             stream.reconfigure(errors="replace")
+    warnings.showwarning = _show_warning
     try:
         load(sys.argv[1:])
         sys.exit(_run(sys.argv[1:]))
@@ -48,6 +52,15 @@ def main() -> NoReturn:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
     except Exception as error:
         _fail(*_describe(error))
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **_: Any) -> None:
+    """Print a note about a file once, as one line; other warnings as Python does."""
+    if category.__name__ != "GraphNote":
+        sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
+    elif str(message) not in _noted:
+        _noted.add(str(message))
+        print(f"note: {message}", file=sys.stderr)
 
 
 def _run(words: list[str]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, TypeVar
 
 from topos import plugins
+from topos.file import GraphNote
 from topos.spec import SpecError
 
 _VARIABLE = "PYTHONSAFEPATH"
@@ -33,6 +35,7 @@ def with_custom(job: Callable[[Q], R]) -> Callable[[Q], R]:
 
 
 def _run_with_custom(custom: tuple[str, ...], digest: str, job: Callable[[Q], R], asked: Q) -> R:
+    warnings.filterwarnings("ignore", category=GraphNote)  # the user was told where the job was given
     plugins.load(custom)
     if plugins.digest() != digest:
         raise SpecError(f"this worker has loaded another version of {', '.join(custom)}: start it again")

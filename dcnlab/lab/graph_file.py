@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.errors import UsageError
-from topos import file
+from topos import file, link_attributes
 
 
 def write(graph: Any) -> Path:
@@ -18,7 +18,11 @@ def write(graph: Any) -> Path:
     The process that starts the lab removes the file, or hands that over to the lab's guard.
     """
     try:
-        text = json.dumps(file.to_json(file.from_networkx(graph)), default=str)
+        document = file.to_json(file.from_networkx(graph))
+        for link in document["links"]:  # the user has been told of others once
+            for name in link.keys() - {*link_attributes.OURS, *link_attributes.STRUCTURE}:
+                del link[name]
+        text = json.dumps(document, default=str)
     except (file.FileError, AttributeError) as error:
         raise UsageError(f"this graph is no topology: {error}") from error
     descriptor, path = tempfile.mkstemp(prefix="dcnlab-", suffix=".json")

@@ -104,7 +104,7 @@ def test_dot_of_other_programs_is_read(tmp_path: Path) -> None:
     assert [node.label for node in network.nodes()] == ["Edge, 1", "b", "c d", "d"]
     named = [{network.family.label(link.a.node), network.family.label(link.b.node)} for link in network.links()]
     assert named == [{"Edge, 1", "b"}, {"b", "c d"}, {"d", "Edge, 1"}]
-    assert [dict(network.attributes(link)) for link in range(3)] == [{"bw": "5"}, {"bw": "5"}, {}]
+    assert [dict(network.attributes(link)) for link in range(3)] == [{"rate": "5Mbit"}, {"rate": "5Mbit"}, {}]
     for text, message in (
         ("graph { a -- ", "cannot be read|Expected|there is no graph"),
         ("graph { {a b} -- c }", "an edge joins a whole subgraph"),

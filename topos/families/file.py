@@ -43,6 +43,9 @@ class GivenGraph(SymmetricGraph):
         points = self.graph_data.positions
         return None if points is None else scaled(points, self.graph_data.links[:, [0, 2]])
 
+    def notes(self) -> Sequence[str]:
+        return self.graph_data.notes
+
     def link_attributes(self) -> Sequence[Mapping[str, Any]]:
         given = self.graph_data.attributes
         return ({},) * (self.concentration * self.vertices) + given if any(given) else ()
