@@ -9,11 +9,12 @@
     lower.py    rules as OpenFlow 1.3 messages
     raising.py  what switches answer about their tables, as rules
     backend.py  os-ken or Ryu 4.34, as chosen
+    management.py  gives groups a hash basis, at the switches' management sockets
     app.py      the Ryu application, a shim around the core
     attendant.py  in its place where only the user's applications run
     applications.py  which library these are written for
     client.py   the lab's side: the controller's process and its control channel
 
 ``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower``, ``raising``,
-``backend`` and ``app`` use an OpenFlow library.
+``backend``, ``management`` and ``app`` use an OpenFlow library.
 """

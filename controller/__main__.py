@@ -14,6 +14,7 @@ import os
 import socket
 import sys
 import traceback
+from pathlib import Path
 from typing import Any, NoReturn
 
 from addressing import registry as schemes
@@ -53,7 +54,11 @@ def main() -> int:
         rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
         foreign = _load(lab, backend, options.application)
         application.beside_others = bool(foreign)
-        arguments = (scheme, lab, options.resume, options.switches) if options.tables else (scheme, lab)
+        arguments = (
+            (scheme, lab, options.resume, options.switches, options.sockets)
+            if options.tables
+            else (scheme, lab)
+        )
         started, serves = backend.run(application, listeners, foreign, rest, *arguments)
         if rest is not None:
             lab.send({"event": "rest", "served": serves})
@@ -111,6 +116,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
     parser.add_argument("--resume", type=_numbers, default=None, metavar="LINKS")
     parser.add_argument("--switches", type=_numbers, default=None, metavar="NODES")
+    parser.add_argument("--sockets", type=Path, metavar="FOLDER")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
     parser.add_argument("--no-tables", action="store_false", dest="tables")

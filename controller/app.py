@@ -10,14 +10,16 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from addressing.scheme import Scheme
-from controller import lower
+from controller import lower, management
 from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
 from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send
 from controller.plan import Change, NotInstallable
 from controller.raising import TableReader
+from controller.rules import Group
 from hostagent.channel import Channel
 from topos import plugins
 
@@ -30,6 +32,14 @@ class LabMessage(LocalEvent):  # type: ignore[misc]
     def __init__(self, message: dict[str, Any]) -> None:
         super().__init__()
         self.message = message
+
+
+class BasisSet(LocalEvent):  # type: ignore[misc]
+    """The groups before a barrier have their hash basis."""
+
+    def __init__(self, barrier_id: int) -> None:
+        super().__init__()
+        self.barrier_id = barrier_id
 
 
 class TableApp(Application):  # type: ignore[misc]
@@ -46,16 +56,22 @@ class TableApp(Application):  # type: ignore[misc]
         lab: Channel,
         resume: Iterable[int] | None = None,
         switches: Iterable[int] | None = None,
+        sockets: Path | None = None,
     ) -> None:
         """``resume``: the links that are down, if it takes over from a controller that has ended; ``switches``:
-        those that it controls, None for all."""
+        those that it controls, None for all; ``sockets``: the folder of their management sockets, without
+        which all switches hash alike."""
         super().__init__()
         self.core = Core(scheme, time.monotonic(), resume, switches)
         self._readers: dict[int, TableReader] = {}
         self._lab = lab
         self._datapaths: dict[int, Any] = {}
         self._precompiled: dict[int, tuple[tuple[Change, ...], bytes]] = {}
+        self._sockets = sockets
+        #: Groups that need the hash basis of their switch, by the barrier after them.
+        self._without_basis: dict[int, tuple[int, frozenset[Group]]] = {}
         self.register_handler(LabMessage, self.on_lab_message)
+        self.register_handler(BasisSet, self.on_basis_set)
 
     def prepare(self) -> None:
         """Compile and encode all tables before the switches connect.
@@ -155,7 +171,25 @@ class TableApp(Application):  # type: ignore[misc]
     @on("EventOFPBarrierReply", CONFIG, MAIN)
     def barrier_reply(self, event: Any) -> None:
         """A switch has carried out everything before a barrier."""
+        without = self._without_basis.pop(event.msg.xid, None)
+        if without is not None:
+            hub.spawn(self._set_basis, event.msg.xid, *without)
+            return
         self._perform(self.core.barrier(event.msg.xid, time.monotonic()))
+
+    def _set_basis(self, barrier_id: int, switch: int, groups: frozenset[Group]) -> None:
+        """Have groups hash by the number of their switch, so that successive switches decide independently."""
+        name = self.core.fabric.name(switch)
+        try:
+            if self._sockets is not None:
+                management.set_hash_basis(self._sockets, name, groups, switch)
+        except OSError as error:
+            logging.warning("all switches hash alike where %s has no hash basis: %s", name, error)
+        self.send_event(self.name, BasisSet(barrier_id))
+
+    def on_basis_set(self, event: BasisSet) -> None:
+        """Now the reply to the barrier counts."""
+        self._perform(self.core.barrier(event.barrier_id, time.monotonic()))
 
     @on("EventOFPPortDescStatsReply", CONFIG, MAIN)
     def port_description(self, event: Any) -> None:
@@ -241,6 +275,8 @@ class TableApp(Application):  # type: ignore[misc]
 
     def _messages(self, effect: Send) -> bytes:
         """All messages to a switch and the barrier that ends them."""
+        if effect.groups and self._sockets is not None:
+            self._without_basis[effect.barrier_id] = effect.switch, effect.groups
         changes, data = self._precompiled.get(effect.switch, ((), b""))
         if changes is not effect.changes:
             data = lower.changes(effect.changes)

@@ -20,6 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import IO
 
 from hostagent import process_exit
@@ -76,6 +77,7 @@ class ControllerProcess:
         rest: socket.socket | None = None,
         resume: Sequence[int] | None = None,
         switches: Sequence[int] | None = None,
+        sockets: Path | None = None,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
@@ -85,6 +87,7 @@ class ControllerProcess:
         serve their REST interface, if they have one, on the listening socket ``rest``.
         With ``resume``, the links that are down, the switches keep of their tables what is right.
         ``switches`` are the nodes that it controls; None: all switches of the network.
+        ``sockets`` is the folder of their management sockets; without it all switches hash flows alike.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -101,6 +104,8 @@ class ControllerProcess:
             command.append(f"--resume={','.join(map(str, resume))}")
         if switches is not None:
             command.append(f"--switches={','.join(map(str, switches))}")
+        if sockets is not None:
+            command.append(f"--sockets={sockets}")
         # It needs no thread pool of numpy's, which takes processor time when it starts.
         environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
         with theirs:

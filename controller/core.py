@@ -22,7 +22,7 @@ from addressing.header import Field
 from addressing.scheme import Scheme
 from controller import arp, nd, plan
 from controller.plan import Change
-from controller.rules import FlowTable
+from controller.rules import FlowTable, Group
 from topos.graph import LinkState
 
 
@@ -30,13 +30,15 @@ from topos.graph import LinkState
 class Send:
     """Messages for a switch, then a barrier, whose reply carries ``barrier_id``.
 
-    ``reset`` deletes all of the switch's flows and groups first.
+    ``reset`` deletes all of the switch's flows and groups first.  ``groups`` are those that then need the
+    switch's hash basis, before the reply counts.
     """
 
     switch: int
     changes: tuple[Change, ...]
     barrier_id: int
     reset: bool = False
+    groups: frozenset[Group] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ class Core:
         self._installed[switch] = plan.apply(present or FlowTable(), changes)
         barrier_id = self._new_barrier(switch)
         self._installing.add(barrier_id)
-        yield self._send(switch, changes, barrier_id, reset=present is None)
+        groups = self._installed[switch].groups
+        yield self._send(switch, changes, barrier_id, groups, reset=present is None)
 
     def disconnected(self, switch: int, now: float) -> Iterator[Effect]:
         """A switch's connection has ended; its replies are no longer waited for."""
@@ -277,7 +280,7 @@ class Core:
                 current.flow_mods += len(changes)
                 current.switches += 1
                 self._updating[barrier_id] = current.started, len(changes)
-                yield self._send(switch, changes, barrier_id)
+                yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
         """The connected switches, those at the ends of ``links`` first."""
@@ -298,9 +301,16 @@ class Core:
         for current in self._updates:
             current.waiting.discard(barrier_id)
 
-    def _send(self, switch: int, changes: tuple[Change, ...], barrier_id: int, reset: bool = False) -> Send:
+    def _send(
+        self,
+        switch: int,
+        changes: tuple[Change, ...],
+        barrier_id: int,
+        groups: frozenset[Group],
+        reset: bool = False,
+    ) -> Send:
         self._counts["flow_mods"] += len(changes)
-        return Send(switch, changes, barrier_id, reset)
+        return Send(switch, changes, barrier_id, reset, groups)
 
     def _complete(self, switch: int, now: float) -> Iterator[Effect]:
         """A switch holds its whole table; after the last one the fabric is ready."""

@@ -207,6 +207,12 @@ def diff(installed: FlowTable, desired_table: FlowTable) -> tuple[Change, ...]:
     return tuple(ordered)
 
 
+def written_groups(changes: Iterable[Change]) -> frozenset[Group]:
+    """The groups that changes add or modify."""
+    items = (change.item for change in changes if change.op is not Op.DELETE)
+    return frozenset(item for item in items if isinstance(item, Group))
+
+
 Item = TypeVar("Item", Rule, Group)
 
 

@@ -157,7 +157,7 @@ def _read_json(connection: socket.socket, count: int) -> list[dict[str, Any]]:
 def _bridge(fabric: Fabric, switch: int, controller: str | None) -> Iterator[str]:
     name, dpid = fabric.name(switch), switch - fabric.servers + 1
     yield from ("--", "add-br", name, "--", "set", "bridge", name, "datapath_type=dummy", "fail_mode=secure")
-    yield from ("protocols=OpenFlow13", f"other-config:datapath-id={dpid:016x}")
+    yield from ("protocols=OpenFlow13,OpenFlow15", f"other-config:datapath-id={dpid:016x}")
     for port, _ in fabric.ports(switch):
         interface = f"{name}-eth{port}"
         yield from ("--", "add-port", name, interface, "--", "set", "interface", interface, "type=dummy")

@@ -1,7 +1,7 @@
 """Equal-cost multipath (RFC 2992): full tables with the next hops of all shortest paths, equally weighted.
 
-A switch has one SELECT group per set of ports and hashes flows over its buckets; an agent draws a next
-hop per flow.
+A switch has one SELECT group per set of ports and hashes flows over its buckets; an agent hashes too.  Each has
+a basis of its own, so successive nodes decide independently.
 """
 
 from __future__ import annotations

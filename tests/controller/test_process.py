@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -39,6 +40,18 @@ def check(ovs: PrivateOvs, fabric: Fabric, name: str, down: frozenset[int] = fro
         assert not dump.compare(predicted, *ovs.dumps(fabric.name(switch)))
 
 
+def check_bases(ovs: PrivateOvs, fabric: Fabric) -> None:
+    """Every group has a hash basis: one for a switch, another for each other switch."""
+    bases = {}
+    for switch in range(fabric.servers, fabric.size):
+        groups = ovs.run("ovs-ofctl", "-O", "OpenFlow15", "dump-groups", fabric.name(switch))
+        if "group_id" in groups:
+            found = re.findall(r"type=select,selection_method=dp_hash,selection_method_param=(\d+)", groups)
+            assert len(found) == groups.count("group_id")
+            (bases[switch],) = set(found)
+    assert len(set(bases.values())) == len(bases)
+
+
 #: Tables with groups, with source routes, and with labels in IPv4 addresses.
 LABS = [("fattree:4", "ecmp"), ("bcube:4,1", "brp"), ("smallworld:4x4,clusters=2x2,hosts=1", "hrsw")]
 #: Each of these labs, and each library.
@@ -51,11 +64,13 @@ def test_installed_is_predicted_before_and_after_a_failure(
     topology: str, name: str, backend: str, ovs: PrivateOvs, listener: socket.socket
 ) -> None:
     fabric = topologies.fabric(topology)
-    with ControllerProcess.spawn(topology, name, [listener], backend=backend) as controller:
+    sockets = ovs.directory
+    with ControllerProcess.spawn(topology, name, [listener], backend=backend, sockets=sockets) as controller:
         ovs.add_fabric(fabric, target(listener))
         try:
             controller.wait_ready(30)
             check(ovs, fabric, name)
+            check_bases(ovs, fabric)
             link = len(fabric.link_ends) // 2
             end = fabric.link(link).b
             ovs.set_port(f"{fabric.name(end.node)}-eth{end.number}", up=False)
@@ -73,6 +88,7 @@ def test_installed_is_predicted_before_and_after_a_failure(
             controller.wait_for(lambda event: event["event"] == "converged" and event["down"] == [], 10)
             assert controller.converge({0, 1})["down"] == [0, 1]
             check(ovs, fabric, name, frozenset({0, 1}))
+            check_bases(ovs, fabric)
             assert controller.converge({0, 1})["flow_mods"] == 0
             assert controller.stats()["switches"] == fabric.switches
         finally:

@@ -84,10 +84,17 @@ def _prepare_switches(running: Running, target: str) -> list[Process]:
         running.shards,
         {"kernel": "system", "userspace": "netdev"}[running.datapath],
         offloads=running.config.offloads,
-        versions=("OpenFlow10", "OpenFlow13") if running.config.no_loops else ("OpenFlow13",),
+        versions=_versions(running),
         controller=target,
         tls=running.outside.tls,
     )
+
+
+def _versions(running: Running) -> tuple[str, ...]:
+    """1.0 where the lab has ports block frames, 1.5 where our controller gives groups a hash basis."""
+    early = ("OpenFlow10",) if running.config.no_loops else ()
+    late = ("OpenFlow15",) if running.choice.tables else ()
+    return (*early, "OpenFlow13", *late)
 
 
 def _create_links(running: Running, guard: tunnels.Guard | None) -> None:

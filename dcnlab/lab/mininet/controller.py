@@ -119,7 +119,13 @@ class SchemeController(Controller):  # type: ignore[misc]
 
         with listener, Path(f"/tmp/{self.name}.log").open("wb") as log:
             return ControllerProcess.spawn(
-                topo.fabric.spec, self.specification, [listener], backend=self._backend, on_event=event, log=log
+                topo.fabric.spec,
+                self.specification,
+                [listener],
+                backend=self._backend,
+                on_event=event,
+                log=log,
+                sockets=Path(os.environ.get("OVS_RUNDIR", "/var/run/openvswitch")),
             )
 
     def _start_agents(self, topo: FabricTopo) -> None:

@@ -16,14 +16,18 @@ class SchemeSwitch(OVSSwitch):  # type: ignore[misc]
     ``waitConnected`` then waits for tables, also where hosts are Mininet's own.
     """
 
+    protocols: str | None
+
     def __init__(self, name: str, datapath: str | None = None, **params: Any) -> None:
         chosen = datapath or ("kernel" if kernel_datapath() else "user")
         self._schemes: list[SchemeController] = []
         super().__init__(name, **{"protocols": "OpenFlow13", **params, "datapath": chosen})
 
     def start(self, controllers: list[Node]) -> None:
-        """As Mininet's."""
+        """As Mininet's; a scheme's controller gives groups their hash basis by OpenFlow 1.5."""
         self._schemes = [each for each in controllers if isinstance(each, SchemeController)]
+        if self._schemes and self.protocols == "OpenFlow13":
+            self.protocols = "OpenFlow13,OpenFlow15"
         super().start(controllers)
 
     def connected(self) -> bool:

@@ -61,6 +61,7 @@ def spawn(
             rest=outside.rest,
             resume=resume,
             switches=switches,
+            sockets=openvswitch.ROOT,
         )
     finally:
         for listener in sockets:

@@ -34,7 +34,8 @@ _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _SETTLED_UPTIME = 15.0
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day.
 _STATISTICS_MS = 24 * 3600 * 1000
-_ROOT = Path("/run/openvswitch")
+#: The folder with a folder for each shard.
+ROOT = Path("/run/openvswitch")
 #: The columns of the database's SSL table, by the names of the files of TLS.
 _TLS_COLUMNS = {"key": "private_key", "cert": "certificate", "ca": "ca_cert"}
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
@@ -60,7 +61,7 @@ class Shard:
     @property
     def rundir(self) -> Path:
         """The folder of its sockets, database and logs."""
-        return _ROOT / str(self.index)
+        return ROOT / str(self.index)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -196,7 +197,7 @@ def _tls(files: Mapping[str, bytes]) -> dict[str, str]:
     """The files of TLS, which are copied into the lab's own /run, by the columns of the database."""
     copied = {}
     for name, column in _TLS_COLUMNS.items() if files else ():
-        path = _ROOT / f"controller-{name}.pem"
+        path = ROOT / f"controller-{name}.pem"
         path.touch(mode=0o600)
         path.write_bytes(files[name])
         copied[column] = str(path)
@@ -223,8 +224,8 @@ def starts_early(shards: Sequence[Shard]) -> bool:
 
 
 def _start_databases(shards: Sequence[Shard]) -> None:
-    template = _ROOT / "empty.db"
-    _ROOT.mkdir(parents=True, exist_ok=True)
+    template = ROOT / "empty.db"
+    ROOT.mkdir(parents=True, exist_ok=True)
     create = ["ovsdb-tool", "create", str(template), _SCHEMA]
     done = subprocess.run(create, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -265,7 +266,7 @@ def restart(shard: Shard, program: str) -> None:
 
 def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:
     """The last warnings and errors in the logs of Open vSwitch's programs, file by file."""
-    for file in sorted(_ROOT.glob("*/*.log")):
+    for file in sorted(ROOT.glob("*/*.log")):
         lines = [line for line in file.read_text(errors="replace").splitlines() if _COMPLAINT.search(line)]
         if lines:
             yield file, "\n".join(lines[-most:])
