@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.result import INTERRUPTED
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.ping import Ping
+from tests.lab.lines import dcnlab
 from tests.lab.terminal import DCNLAB, PATIENCE
 from tests.ovs import poll
 
@@ -23,6 +25,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("slow-paths")]
 @pytest.fixture(scope="module")
 def lossy() -> Iterator[Lab]:
     with Lab("bcube:2,1", "brp", delay="5ms", loss="10%", rate="1Gbit") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def parallel() -> Iterator[Lab]:
+    options = "brp:multipath=yes,paths=2"
+    with Lab("bcube:2,1", options, link_state="agents", delay="5ms", loss="10%") as running:
         yield running
 
 
@@ -74,3 +83,31 @@ def test_stopped_measurements_count_nothing_that_is_undecided(lossy: Lab) -> Non
     assert found.partial == INTERRUPTED
     assert found.seconds < 600
     assert not found.held
+
+
+#: Each with the words that it prints over 10 % loss, and the exit codes that it may have.
+_ENDING = {
+    "ping LAB h0 h3": (r"/1 answered", {0, 1}),
+    "stream LAB h0 h3 --for 200ms --every 100ms": (r"received +\d+ packets", {0, 1}),
+    "traceroute LAB h0 h3": (r"h3$", {0}),
+    "trace LAB h0 h3": (r"answer", {0, 1}),
+    "mptcp LAB h0 h3 --for 1s": (r"mptcp : tcp = |within", {0, 1}),
+}
+
+
+@pytest.mark.parametrize("line", _ENDING)
+def test_every_measurement_over_loss_ends_with_words_of_its_own(parallel: Lab, line: str) -> None:
+    if line.startswith("mptcp") and not Path("/proc/sys/net/mptcp").exists():
+        pytest.skip("this kernel has no Multipath TCP")
+    says, codes = _ENDING[line]
+    done = dcnlab(*line.replace("LAB", parallel.config.name).split())
+    assert re.search(says, done.stdout + done.stderr, re.MULTILINE)
+    assert done.returncode in codes
+    assert "Error" not in done.stderr
+
+
+def test_next_hops_are_counted_although_packets_are_lost() -> None:
+    with Lab("hypercube:2", "ecmp", delay="1ms", loss="10%") as lab:
+        found = lab.next_hops("h0", "h3", packets=300)
+        assert (found.sent, found.held) == (300, True)
+        assert 0 < found.lost < 300

@@ -101,9 +101,10 @@ class MptcpSide(Side):
         ends = [self._lab.endpoint(server) for server in servers]
         self._addresses.enter_context(additional_addresses(servers, ends, count, sends))
 
-    def listen(self, server: int, subflows: int) -> None:
-        """Start what receives one connection; returns when it listens."""
-        self._receiver = self._start(server, "serve", _kind(subflows), _alias(server, 1), str(_PORT))
+    def listen(self, server: int, seconds: float, subflows: int) -> None:
+        """Start what receives one connection that sends for some seconds; returns when it listens."""
+        words = ("serve", _kind(subflows), _alias(server, 1), str(_PORT), f"{seconds:g}")
+        self._receiver = self._start(server, *words)
         python_process.next_line(self._receiver, "connection")
 
     def send(self, client: int, server: int, seconds: float, subflows: int) -> int:

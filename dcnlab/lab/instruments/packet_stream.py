@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 
 #: The option with which the kernel timestamps arrivals, and the timestamp: seconds and nanoseconds.
 _SO_TIMESTAMPNS, _TIMESPEC = 35, struct.Struct("@ll")
 _NUMBER = struct.Struct("!Q")
+#: Seconds between two packets of a stream that counts as flowing with some packets, not with the first.
+_OFTEN = 0.01
 #: Seconds between two looks at whether packets arrive.
 _LOOK = 0.001
 
@@ -44,6 +46,16 @@ class StreamResult(Result):
     outage_ms: float
     longest_gap_ms: float
     median_gap_ms: float | None
+
+    def table(self) -> Table:
+        packets = [(name, f"{getattr(self, name):,} packets") for name in ("sent", "received", "lost")]
+        times = (
+            ("outage", self.outage_ms),
+            ("longest gap", self.longest_gap_ms),
+            ("median gap", self.median_gap_ms),
+        )
+        rows = [*packets, *((name, f"{ms:,} ms") for name, ms in times if ms is not None)]
+        return Table(("figure", "value"), rows)
 
 
 @dataclass(frozen=True)
@@ -102,12 +114,15 @@ class PacketReceiver:
         self._thread = threading.Thread(target=self._receive, daemon=True)
         self._thread.start()
 
-    def wait_flowing(self, timeout: float = 5.0) -> None:
-        """Return once packets arrive; LabError when none does within ``timeout`` seconds."""
+    def wait_flowing(self, interval: float, rtt: float = 0.0) -> None:
+        """Return once packets arrive that are sent every ``interval`` seconds; LabError when none does in time,
+        which is longer where links impose a round-trip time."""
+        wanted = 10 if interval <= _OFTEN else 1
+        timeout = 5.0 + rtt + wanted * interval
         deadline = time.monotonic() + timeout
-        while len(self._arrivals) < 10:
+        while len(self._arrivals) < wanted:
             if time.monotonic() > deadline:
-                raise LabError("no packet of the stream arrived")
+                raise LabError(f"no packet of the stream arrived within {timeout:.3g} s")
             time.sleep(_LOOK)
 
     def stop(self) -> Arrivals:

@@ -66,7 +66,7 @@ class Mptcp(Conducted[MptcpResult]):
         paths = mptcp.path_count(network.scheme, *servers, network.links)
 
         def throughput(subflows: int) -> Throughput:
-            there.ask("listen", server=target, subflows=subflows)
+            there.ask("listen", server=target, seconds=self.seconds, subflows=subflows)
             words = {"client": source, "server": target, "seconds": self.seconds}
             found = here.ask("send", **words, subflows=subflows)
             return Throughput(there.ask("received"), found)

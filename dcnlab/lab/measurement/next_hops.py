@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,7 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.conducted import Conducted, on_each, place_of
 from dcnlab.lab.instruments.measurement import Context
-from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _FIRST_PORT, _MAX_PACKETS = 10_000, 50_000
 #: Packets in flight: so few that no queue overflows.
 _IN_FLIGHT = 50
-_TIMEOUT = 10.0
+#: Seconds until the first packet has come; and without any, once it has shown that packets are lost.
+_TIMEOUT, _QUIET = 10.0, 1.0
 #: Servers take part in the chi-square test when every next hop is expected to get as many packets.
 _MIN_EXPECTED = 5
 #: A difference that is less probable by chance means that agents do not follow the scheme.
@@ -48,23 +49,34 @@ class Share:
 
 @dataclass(frozen=True)
 class NextHopsResult(Result):
-    """Shares of the next hops, and a chi-square test over all of them; ``p`` is None without a choice."""
+    """Shares of the next hops, and a chi-square test over all of them; ``p`` is None without a choice.
+
+    Of the packets ``sent`` some may have been ``lost``; the shares are of those that each server sent.
+    ``partial`` says why not all were sent; it is empty when they were.
+    """
 
     shares: list[Share]
     statistic: float
     freedom: int
     p: float | None
+    sent: int = 0
+    lost: int = 0
+    partial: str = ""
 
     @property
     def held(self) -> bool:
         """Whether chance explains the difference."""
-        return self.p is None or self.p >= _UNLIKELY
+        return (self.p is None or self.p >= _UNLIKELY) and not self.partial
 
     def table(self) -> Table:
         rows = [(s.server, s.port, s.towards, f"{s.share:.4f}", f"{s.rule:.4f}") for s in self.shares]
         return Table(("server", "port", "towards", "share", "rule"), rows)
 
     def notes(self) -> Iterator[str]:
+        if self.partial:
+            yield f"partial: {self.partial} after {self.sent} packets"
+        if self.lost:
+            yield f"{self.lost} of {self.sent} packets were lost; the shares are of those that each server sent"
         if self.p is not None:
             yield f"chi-square {self.statistic} at {self.freedom} degrees of freedom, p = {self.p}"
 
@@ -77,6 +89,7 @@ class NextHops(Conducted[NextHopsResult]):
     """
 
     name: ClassVar[str] = "next-hops"
+    interruptible: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab next-hops LAB h0 h10",)
 
     a: str = server("The server that sends.")
@@ -99,13 +112,22 @@ class NextHops(Conducted[NextHopsResult]):
         here, there = place_of(places, source), place_of(places, target)
         port, before = there.ask("listen", server=target), _leaving(places)
         context.started()
-        for first in range(0, self.packets, _IN_FLIGHT):
-            last = min(first + _IN_FLIGHT, self.packets)
-            words = {"source": source, "target": target, "port": port}
-            here.ask("burst", **words, first=_FIRST_PORT + first, last=_FIRST_PORT + last)
-            if there.ask("received", count=last - first) != last - first:
-                raise LabError(f"packets from {self.a} to {self.b} were lost")
-        return _compared(network, target, _leaving(places) - before)
+        words = {"source": source, "target": target, "port": port}
+        sent = received = 0
+        while sent < self.packets and not context.stopped():
+            last = min(sent + _IN_FLIGHT, self.packets)
+            here.ask("burst", **words, first=_FIRST_PORT + sent, last=_FIRST_PORT + last)
+            # Where packets are lost, those that came have shown how long that takes.
+            received += there.ask(
+                "received", count=last - sent, timeout=_QUIET if received < sent else _TIMEOUT
+            )
+            if not received:
+                raise LabError(f"no packet from {self.a} to {self.b} arrived within {_TIMEOUT:g} s")
+            sent = last
+            context.progress(sent, self.packets, "packets")
+        found = _compared(network, target, _leaving(places) - before)
+        partial = INTERRUPTED if sent < self.packets else ""
+        return replace(found, sent=sent, lost=max(0, sent - received), partial=partial)
 
 
 class _Side(Side):
@@ -120,7 +142,6 @@ class _Side(Side):
         there = self._lab.endpoint(server)
         self._sink = there.socket(socket.SOCK_DGRAM)
         self._sink.bind((there.address, 0))
-        self._sink.settimeout(_TIMEOUT)
         return int(self._sink.getsockname()[1])
 
     def burst(self, source: int, target: int, port: int, first: int, last: int) -> None:
@@ -128,9 +149,10 @@ class _Side(Side):
         here, there = self._lab.endpoint(source), self._lab.endpoint(target)
         netns.inside(here.netns, partial(_burst, here.address, range(first, last), (there.address, port)))
 
-    def received(self, count: int) -> int:
-        """How many of so many datagrams have come since the last question."""
+    def received(self, count: int, timeout: float) -> int:
+        """How many of so many datagrams have come since, until none comes for ``timeout`` seconds."""
         assert self._sink is not None
+        self._sink.settimeout(timeout)
         for number in range(count):
             try:
                 self._sink.recv(16)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dcnlab.lab.instruments import known_path
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.packet_stream import Arrivals, PacketReceiver, PacketSender, StreamResult
@@ -34,10 +35,11 @@ class Stream(Measurement[StreamResult]):
 
     def run(self, lab: RunningLab, context: Context) -> StreamResult:
         source, target = lab.two_endpoints(self.a, self.b)
+        rtt = known_path.between(lab, *lab.two_servers(self.a, self.b)).rtt
         receiver = PacketReceiver(target)
         sender = PacketSender(source, target, receiver.port, self.every)
         try:
-            receiver.wait_flowing()
+            receiver.wait_flowing(self.every, rtt)
             context.started()
             context.wait(self.seconds)
         finally:
@@ -60,7 +62,7 @@ class Stream(Measurement[StreamResult]):
         receiver = PacketReceiver(lab.two_endpoints(self.a, self.b)[1])
         try:
             context.offer(str(receiver.port))
-            receiver.wait_flowing()
+            receiver.wait_flowing(self.every)
             context.started()
             context.wait(None)
         finally:

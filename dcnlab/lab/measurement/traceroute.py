@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments import known_path
 from dcnlab.lab.instruments.arguments import server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab
 
 #: Echo requests are all one flow, and no kernel limits the rate of their answers.
-_COMMAND = ("traceroute", "-I", "-n", "-q", "1", "-w", "2", "-m", "64")
-_HOP = re.compile(r"^\s*\d+\s+(\S+)", re.MULTILINE)
+_COMMAND = ("traceroute", "-I", "-n", "-m", "64")
+#: Seconds that an answer takes at most, beside the round-trip time that links impose; requests to each server.
+_WAIT, _MOST_REQUESTS = 2.0, 10
+#: The first that answered any of the requests with one TTL; ``*`` when none did.
+_HOP = re.compile(r"^\s*\d+(?:\s+\*)*?\s+([^*\s]\S*|\*\s*$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,10 @@ class Traceroute(Measurement[TracerouteResult]):
 
     def run(self, lab: RunningLab, context: Context) -> TracerouteResult:
         source, target = lab.two_endpoints(self.a, self.b)
-        command = lab.inside(source.name, [*_COMMAND, target.address])
+        known = known_path.between(lab, *lab.two_servers(self.a, self.b))
+        requests = min(max(1, known.tries), _MOST_REQUESTS)
+        words = ["-q", str(requests), "-w", f"{_WAIT + known.rtt:g}", target.address]
+        command = lab.inside(source.name, [*_COMMAND, *words])
         context.started()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -64,4 +71,4 @@ class Traceroute(Measurement[TracerouteResult]):
         fabric = lab.fabric
         names = {lab.endpoint(number).address: fabric.name(number) for number in range(fabric.servers)}
         hops = _HOP.findall(done.stdout.split("\n", 1)[1])
-        return TracerouteResult([names.get(hop, hop) for hop in hops])
+        return TracerouteResult([names.get(hop.strip(), hop.strip()) for hop in hops])
