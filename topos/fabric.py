@@ -95,14 +95,29 @@ class Fabric:
         return node < self.servers and not self.relaying
 
     def name(self, node: int) -> str:
-        """``h<i>`` for server i, ``s<j>`` for switch j."""
+        """A node's own name where the family has one, as files have; else ``h<i>`` for server i, ``s<j>`` for
+        switch j."""
+        if (own := self._own_names.get(node)) is not None:
+            return own
         return f"h{node}" if node < self.servers else f"s{node - self.servers}"
+
+    @cached_property
+    def _own_names(self) -> Mapping[int, str]:
+        return self.family.node_names()
+
+    @cached_property
+    def _own_numbers(self) -> Mapping[str, int]:
+        return {name: node for node, name in self._own_names.items()}
 
     def index(self, name: str) -> int:
         """The node with that name (``h3``, ``s0``) or with those coordinates, as the family prints them.
 
         Raises KeyError with one line for the user when there is none.
         """
+        if (own := self._own_numbers.get(name)) is not None:
+            return own
+        if self._own_names and (node := self.family.locate(name)) is not None:
+            return node  # what the file says comes before our names
         head, number = name[:1], name[1:]
         if number.isdecimal() and head in "hs":
             limit, offset = (self.servers, 0) if head == "h" else (self.switches, self.servers)
@@ -113,8 +128,8 @@ class Fabric:
             if node is not None:
                 return node
         raise KeyError(
-            f"no node {name!r} in {self.spec}: h0..h{self.servers - 1}"
-            + (f", s0..s{self.switches - 1}" if self.switches else "")
+            f"no node {name!r} in {self.spec}: {self.name(0)}..{self.name(self.servers - 1)}"
+            + (f", {self.name(self.servers)}..{self.name(self.size - 1)}" if self.switches else "")
         )
 
     def node(self, node: int) -> Node:

@@ -125,6 +125,13 @@ class Family(ABC):
         """The coordinates of a node as text; its number by default."""
         return str(node)
 
+    #: Whether labels of nodes are names that somebody has given them.
+    named: ClassVar[bool] = False
+
+    def node_names(self) -> Mapping[int, str]:
+        """Names that nodes have of their own, short enough for interfaces; others are ``h3`` and ``s0``."""
+        return {}
+
     def locate(self, text: str) -> int | None:
         """The node whose ``label`` is ``text``; None if there is none.
 

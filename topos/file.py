@@ -255,15 +255,15 @@ def _from_mapping(data: object) -> _Raw:
     if not isinstance(data, dict):
         raise FileError("must be a mapping with nodes and links")
     nodes: dict[str, Mapping[str, Any]] = {}
-    for node in _records(data, "nodes"):
-        name = str(_first(node, "name", "id"))
+    listed, joined = _records(data, "nodes"), _records(data, "links", "edges")
+    # In networkx's form links name nodes by id, which may have names as well.
+    keys = ("id", "name") if any("source" in link for link in joined) else ("name", "id")
+    for node in listed:
+        name = str(_first(node, *keys))
         if name in nodes:
             raise FileError(f"node {name} is listed twice")
         nodes[name] = node
-    links = [
-        _link(str(_first(link, "a", "source")), str(_first(link, "b", "target")), link)
-        for link in _records(data, "links", "edges")
-    ]
+    links = [_link(str(_first(link, "a", "source")), str(_first(link, "b", "target")), link) for link in joined]
     return _both_ways(nodes, links) if data.get("directed") is True else _Raw(nodes, tuple(links))
 
 
@@ -295,13 +295,13 @@ def _graph_data(raw: _Raw) -> GraphData:
     servers = sum(kinds[name] == "server" for name in names) if stated else None
     if not names or servers == 0:
         raise FileError("there is no server in it")
-    links = _in_order(raw.links)
+    links, shown = _in_order(raw.links), _shown(names, raw.nodes)
     attributes, said = link_attributes.mapped([link.attributes for link in links])
     return GraphData(
-        tuple(names),
+        shown,
         servers,
         _numbered(names, links),
-        _labels(names, raw.nodes),
+        _labels(names, shown, raw.nodes),
         _positions([raw.nodes[name] for name in names]),
         attributes,
         (*raw.notes, *said),
@@ -325,10 +325,21 @@ def _in_order(links: tuple[_Link, ...]) -> tuple[_Link, ...]:
     return tuple(link for _, link in sorted(zip(numbers, links, strict=True), key=lambda pair: pair[0] or 0))
 
 
-def _labels(names: list[str], nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """The nodes' labels; their names where labels are missing or not distinct."""
-    labels = [str(nodes[name].get("label", nodes[name].get("coordinates", name))) for name in names]
-    return tuple(labels if len(set(labels)) == len(labels) else names)
+def _shown(names: list[str], nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of nodes: their attribute ``name`` where all have one and no two the same, else their ids."""
+    given = [str(nodes[name].get("name", "")) for name in names]
+    return tuple(given if all(given) and len(set(given)) == len(given) else names)
+
+
+def _labels(
+    names: list[str], shown: tuple[str, ...], nodes: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """The nodes' labels; what they are shown as where labels are missing or not distinct."""
+    labels = [
+        str(nodes[name].get("label", nodes[name].get("coordinates", other)))
+        for name, other in zip(names, shown, strict=True)
+    ]
+    return tuple(labels) if len(set(labels)) == len(labels) else shown
 
 
 def _positions(nodes: list[Mapping[str, Any]]) -> Points | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar
 
 from topos.family import ParameterError, param
@@ -13,6 +15,15 @@ from topos.file import FileError, GraphData, load
 from topos.graph import IntArray
 from topos.layout import Points, scaled
 from topos.vertices import SymmetricGraph
+
+#: A name that hosts, bridges and their interfaces can have: Linux allows 15 characters, ``-eth99`` among them.
+_USABLE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,8}")
+#: Words that commands understand otherwise.
+_RESERVED = frozenset({"agents", "all", "controller", "link", "lo", "node", "ovsdb"})
+
+
+def _usable(name: str) -> bool:
+    return _USABLE.fullmatch(name) is not None and name not in _RESERVED
 
 
 @dataclass(frozen=True)
@@ -22,6 +33,8 @@ class GivenGraph(SymmetricGraph):
     Servers and switches are numbered in the given order each.  Where no node has a kind it is a plain
     graph, with ``hosts`` as in the other graphs of like vertices.
     """
+
+    named: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -53,14 +66,32 @@ class GivenGraph(SymmetricGraph):
     def vertex_label(self, vertex: int) -> str:
         return self.graph_data.labels[vertex]
 
+    def node_names(self) -> Mapping[int, str]:
+        """The names of the graph, or its labels, as far as interfaces can have them; no other node has such a
+        name."""
+        given = self.graph_data
+        names: dict[int, str] = {}
+        for vertex, candidates in enumerate(zip(given.names, given.labels, strict=True)):
+            if usable := next(filter(_usable, candidates), None):
+                names[self.node_of(vertex)] = usable
+        servers, switches = self.counts()
+        taken = set(names.values())
+        for node in range(servers + switches) if taken else ():
+            letter, number = ("h", node) if node < servers else ("s", node - servers)
+            if node not in names and f"{letter}{number}" in taken:
+                free = next(n for n in count(servers + switches) if f"{letter}{n}" not in taken)
+                names[node] = f"{letter}{free}"
+                taken.add(names[node])
+        return names
+
     def vertex_at(self, text: str) -> int | None:
         return self._numbers.get(text)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """Vertices by their name and by their label, which comes first."""
-        names = {name: number for number, name in enumerate(self.graph_data.names)}
-        return names | {label: number for number, label in enumerate(self.graph_data.labels)}
+        """Vertices by their label and by their name, which comes first."""
+        labels = {label: number for number, label in enumerate(self.graph_data.labels)}
+        return labels | {name: number for number, name in enumerate(self.graph_data.names)}
 
 
 @dataclass(frozen=True)

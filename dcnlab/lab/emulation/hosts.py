@@ -5,6 +5,7 @@ So ``ping h3`` works in a shell in a server, and traceroute shows names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,15 +16,24 @@ from dcnlab.lab.emulation.sandbox import mount
 _MS_BIND = 0x1000
 _FILE = Path("/etc/hosts")
 _OURS = Path("/run/hosts")
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def lines(scheme: Scheme) -> Iterable[str]:
-    """One line per server and IP version."""
+    """One line per server and IP version, with the name that a file gives it as an alias."""
     for server in range(scheme.fabric.servers):
-        number = scheme.ipv4(server)
+        number, names = scheme.ipv4(server), "\t".join(_names(scheme, server))
         for version in scheme.ip_versions:
             address = ipv6.text(ipv6.embed(number)) if version == 6 else ipv4.text(number)
-            yield f"{address}\t{scheme.fabric.name(server)}\n"
+            yield f"{address}\t{names}\n"
+
+
+def _names(scheme: Scheme, server: int) -> Iterable[str]:
+    """A server's name, and its label as far as host names can have it: ``Frankfurt-am-Main``."""
+    yield (name := scheme.fabric.name(server))
+    alias = _FORBIDDEN.sub("-", scheme.fabric.family.label(server)).strip("-.")
+    if alias[:1].isalpha() and alias != name and scheme.fabric.family.named:
+        yield alias
 
 
 def install(scheme: Scheme) -> None:
