@@ -128,7 +128,7 @@ class Fabric:
             if node is not None:
                 return node
         raise KeyError(
-            f"no node {name!r} in {self.spec}: {self.name(0)}..{self.name(self.servers - 1)}"
+            f"no node {name!r} in {self.family.title}: {self.name(0)}..{self.name(self.servers - 1)}"
             + (f", {self.name(self.servers)}..{self.name(self.size - 1)}" if self.switches else "")
         )
 
@@ -191,6 +191,13 @@ class Fabric:
     def links_between(self, a: int, b: int) -> tuple[int, ...]:
         """The numbers of the links between two nodes; several where links are parallel."""
         return tuple(self.link_at(a, p) for p, end in self.ports(a) if end.node == b)
+
+    def link_names(self, link: int) -> tuple[str, ...]:
+        """The names of a link's ends, and where several links join them which one it is, from "1"."""
+        ends = self.link(link)
+        between = self.links_between(ends.a.node, ends.b.node)
+        names = (self.name(ends.a.node), self.name(ends.b.node))
+        return names if len(between) == 1 else (*names, str(between.index(link) + 1))
 
     def links_of(self, node: int) -> tuple[int, ...]:
         """The numbers of all links at a node: they fail with it."""

@@ -125,6 +125,11 @@ class Family(ABC):
         """The coordinates of a node as text; its number by default."""
         return str(node)
 
+    @property
+    def title(self) -> str:
+        """What messages call the network."""
+        return self.spec
+
     #: Whether labels of nodes are names that somebody has given them.
     named: ClassVar[bool] = False
 

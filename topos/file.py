@@ -53,7 +53,8 @@ class GraphData:
 
     ``servers`` is None when no node has a kind; ``links`` has rows ``(a, a_port, b, b_port)``;
     ``positions`` is None unless every node has one; ``attributes`` has a mapping per link, in our words where
-    there are such; ``notes`` are lines about what was read otherwise than it is written, or not used.
+    there are such; ``notes`` are lines about what was read otherwise than it is written, or not used; ``title``
+    is what the graph itself is called.
     """
 
     names: tuple[str, ...]
@@ -63,6 +64,7 @@ class GraphData:
     positions: Points | None
     attributes: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class _Raw:
     nodes: Mapping[str, Mapping[str, Any]]
     links: tuple[_Link, ...]
     notes: tuple[str, ...] = ()
+    title: str = ""
 
 
 def load(path: str) -> GraphData:
@@ -130,7 +133,7 @@ def to_json(data: GraphData) -> dict[str, Any]:
         {**attributes, "a": data.names[a], "a_port": a_port, "b": data.names[b], "b_port": b_port}
         for attributes, (a, a_port, b, b_port) in zip(data.attributes, data.links.tolist(), strict=True)
     ]
-    return {"nodes": nodes, "links": links}
+    return {"title": data.title, "nodes": nodes, "links": links}
 
 
 # --- readers ----------------------------------------------------------------------
@@ -264,7 +267,8 @@ def _from_mapping(data: object) -> _Raw:
             raise FileError(f"node {name} is listed twice")
         nodes[name] = node
     links = [_link(str(_first(link, "a", "source")), str(_first(link, "b", "target")), link) for link in joined]
-    return _both_ways(nodes, links) if data.get("directed") is True else _Raw(nodes, tuple(links))
+    raw = _both_ways(nodes, links) if data.get("directed") is True else _Raw(nodes, tuple(links))
+    return replace(raw, title=str(data.get("title", "")))
 
 
 def _records(data: Mapping[str, object], *keys: str) -> Iterable[Mapping[str, Any]]:
@@ -305,6 +309,7 @@ def _graph_data(raw: _Raw) -> GraphData:
         _positions([raw.nodes[name] for name in names]),
         attributes,
         (*raw.notes, *said),
+        raw.title,
     )
 
 

@@ -32,7 +32,7 @@ def from_networkx(graph: Any) -> Fabric:
     from topos.families.file import InMemory
 
     try:
-        return Fabric.of(InMemory(title=str(graph.name), data=file.from_networkx(graph)))
+        return Fabric.of(InMemory(data=file.from_networkx(graph)))
     except file.FileError as error:
         raise SpecError(f"{graph.name or 'graph'}: {error}") from error
 

@@ -15,7 +15,12 @@ from dcnlab.lab.operations.answers import LinkChange
 _SHOWN = 4
 
 Kind = Annotated[str, typer.Argument(metavar="link|node", help="A link, or a node with all its links.")]
-Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="The two nodes of the link, or the node.")]
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A [B [NUMBER]]", help="The two nodes of the link, a port such as s0:3, or the node."
+    ),
+]
 
 
 def change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:

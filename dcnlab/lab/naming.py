@@ -20,6 +20,8 @@ from topos.fabric import Fabric
 PROCESSES = ("controller", "agents", "ovsdb")
 _NEEDED = {"controller": "switches", "agents": "servers that relay", "ovsdb": "switches"}
 _PATTERN = re.compile(r"[*?]")
+#: A port of a node: names with colons of their own are found as nodes first.
+_PORT = re.compile(r".+:\d{1,5}")
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
 
 
@@ -50,16 +52,40 @@ def two_servers(fabric: Fabric, a: str, b: str, scheme: Scheme | None = None) ->
 
 
 def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None = None) -> tuple[int, ...]:
-    """The link numbers of ``link A B`` (several where links are parallel) or ``node A``."""
+    """The link numbers of ``link A B`` (all where links are parallel), ``link A B 2`` (the second of them),
+    ``link A:3`` (at port 3 of A), or ``node A``."""
     if kind == "node" and len(names) == 1:
         return fabric.links_of(node(fabric, names[0], scheme))
-    if kind == "link" and len(names) == 2:
-        a, b = (node(fabric, name, scheme) for name in names)
+    if kind == "link" and len(names) == 1 and is_port(names[0]):
+        return (_link_at(fabric, names[0], scheme),)
+    if kind == "link" and len(names) in (2, 3):
+        a, b = (node(fabric, name, scheme) for name in names[:2])
         found = fabric.links_between(a, b)
-        if found:
-            return found
-        raise UsageError(f"there is no link between {names[0]} and {names[1]}")
-    raise UsageError("name a link by its two nodes (`link A B`) or a node (`node A`)")
+        if not found:
+            raise UsageError(f"there is no link between {names[0]} and {names[1]}")
+        return found if len(names) == 2 else (_one_of(found, names),)
+    raise UsageError("name a link by its two nodes (`link A B`), by a port (`link A:1`), or a node (`node A`)")
+
+
+def is_port(name: str) -> bool:
+    """Whether a name is that of a port, such as ``s0:3``."""
+    return _PORT.fullmatch(name) is not None
+
+
+def _link_at(fabric: Fabric, name: str, scheme: Scheme | None) -> int:
+    at, _, port = name.rpartition(":")
+    number = node(fabric, at, scheme)
+    ports = [port for port, _ in fabric.ports(number)]
+    if int(port) not in ports:
+        raise UsageError(f"{at} has no port {port}: it has {', '.join(map(str, ports))}")
+    return fabric.link_at(number, int(port))
+
+
+def _one_of(found: tuple[int, ...], names: Sequence[str]) -> int:
+    if not names[2].isdecimal() or not 1 <= int(names[2]) <= len(found):
+        number = f"{len(found)} links" if len(found) > 1 else "one link"
+        raise UsageError(f"there is no link {names[2]} between {names[0]} and {names[1]}: they have {number}")
+    return found[int(names[2]) - 1]
 
 
 def links_matching(
@@ -99,7 +125,7 @@ def _holder(fabric: Fabric, text: str, scheme: Scheme | None) -> int:
             if address_of(number) == address:
                 return number
     if not radices:
-        raise UsageError(f"no server of {fabric.spec} has the address {text}")
+        raise UsageError(f"no server of {fabric.family.title} has the address {text}")
     return _at(fabric, text, address)
 
 
@@ -113,7 +139,7 @@ def _at(fabric: Fabric, text: str, address: int) -> int:
     try:
         return fabric.index(label)
     except KeyError:
-        raise UsageError(f"{text} stands for {label}, which is not in {fabric.spec}") from None
+        raise UsageError(f"{text} stands for {label}, which is not in {fabric.family.title}") from None
 
 
 def process(fabric: Fabric, what: str, scheme: Scheme | None = None) -> int | None:
@@ -123,7 +149,7 @@ def process(fabric: Fabric, what: str, scheme: Scheme | None = None) -> int | No
     """
     if what in PROCESSES:
         if not (fabric.relaying if what == "agents" else fabric.switches):
-            raise UsageError(f"{fabric.spec} has no {what}: it has no {_NEEDED[what]}")
+            raise UsageError(f"{fabric.family.title} has no {what}: it has no {_NEEDED[what]}")
         return None
     number = node(fabric, what, scheme)
     if fabric.is_server(number) and not fabric.relaying:

@@ -37,6 +37,10 @@ class GivenGraph(SymmetricGraph):
     named: ClassVar[bool] = True
 
     @property
+    def title(self) -> str:
+        return self.graph_data.title or self.spec
+
+    @property
     @abstractmethod
     def graph_data(self) -> GraphData:
         """Nodes and links as they are given."""
@@ -131,7 +135,6 @@ class InMemory(GivenGraph):
     example: ClassVar[str] = ""
     source: ClassVar[str] = "the graph itself"
 
-    title: str
     data: GraphData
 
     @property
@@ -141,4 +144,4 @@ class InMemory(GivenGraph):
     @property
     def spec(self) -> str:
         """What reports call it; no specification."""
-        return self.title or "graph"
+        return self.data.title or "graph"

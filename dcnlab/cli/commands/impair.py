@@ -31,7 +31,10 @@ def impair(
     ] = "",
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="A [B]", help="The two nodes of the link, which may be patterns, or the node."),
+        typer.Argument(
+            metavar="A [B [NUMBER]]",
+            help="The two nodes of the link, which may be patterns, a port such as s0:3, or the node.",
+        ),
     ] = None,
     delay: Annotated[str, typer.Option(help="One-way delay, such as 5ms.")] = "",
     jitter: Annotated[str, typer.Option(help="By how much the delay varies, such as 1ms.")] = "",

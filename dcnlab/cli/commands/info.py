@@ -27,6 +27,12 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     """The items of a lab and their values as text."""
     controller = found["controller"]
     rows = [(key, _text(value)) for key, value in found.items() if key not in _ELSEWHERE]
+    rows.append(("down", "; ".join(map(_down, found["down_links"])) or "none"))
+    cut = [
+        *(_ends(one) for one in found["down_links"] if one["number"] in found["cut"]["links"]),
+        *found["cut"]["nodes"],
+    ]
+    rows.append(("cut", ", ".join(cut) or "none"))
     rows.append(("controller", controller["controller"]))
     if controller["library"]:
         rows.append(("library", controller["library"]))
@@ -37,7 +43,16 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 #: Items that have rows of their own, or say little to people.
-_ELSEWHERE = ("controller", "backend", "ended", "launch", "started")
+_ELSEWHERE = ("controller", "backend", "ended", "launch", "started", "down", "down_links", "cut")
+
+
+def _ends(link: dict[str, Any]) -> str:
+    return "-".join(link["link"])
+
+
+def _down(link: dict[str, Any]) -> str:
+    """A link that is down, and why."""
+    return f"{_ends(link)} ({', '.join(link['because'])})"
 
 
 def _text(value: object) -> str:

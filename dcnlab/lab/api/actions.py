@@ -46,7 +46,7 @@ class Actions:
     )  # fmt: skip
     async def impair(self, request: Request) -> Response:
         """Change delay, loss, rate and errors of a link, such as `{"delay": "5ms"}`; `none` ends one."""
-        values, (a, b) = json_object(await request.body()), self._resources.ends(request)
+        values, ends = json_object(await request.body()), self._resources.ends(request)
         for name, value in values.items():
             if name not in (*IMPAIRMENTS, "clear"):
                 raise UsageError(f"there is no impairment {name!r}: known are {', '.join(IMPAIRMENTS)}, clear")
@@ -55,7 +55,7 @@ class Actions:
         clear = values.pop("clear", False)
         if not values and not clear:
             raise UsageError('say what to change, such as {"loss": "1%"}, or {"clear": true}')
-        words = {"kind": "link", "names": [a, b], "values": values, "clear": clear}
+        words = {"kind": "link", "names": list(ends), "values": values, "clear": clear}
         return JSONResponse(await run_in_threadpool(self._lab.ask, "impair", **words))
 
     @endpoint(

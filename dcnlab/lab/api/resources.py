@@ -258,10 +258,9 @@ class Resources:
         """The name of the node in the request's path."""
         return self.fabric.name(self._node(request))
 
-    def ends(self, request: Request) -> tuple[str, str]:
-        """The names of the ends of the link in the request's path."""
-        link = self.fabric.link(self._link(request))
-        return self.fabric.name(link.a.node), self.fabric.name(link.b.node)
+    def ends(self, request: Request) -> tuple[str, ...]:
+        """The names that stand for the link in the request's path, and for no other."""
+        return self.fabric.link_names(self._link(request))
 
     def _links(self) -> list[dict[str, Any]]:
         down, name = set(self._lab.info()["down"]), self.fabric.name

@@ -122,6 +122,7 @@ class _Operations:
             "datapath": ", ".join(sorted({one["datapath"] for one in found})),
             "down": sorted(lab.link_state.state().down),
             "cut": lab.link_state.cut_names(),
+            "down_links": lab.link_state.still_down(lab.link_state.state().down),
             "started": lab.started,
             "launch": lab.seconds,
             "ended": [line for one in found for line in one["ended"]] + lost,

@@ -139,7 +139,8 @@ class LabInfo(Answer):
     """What a lab is and how it is.
 
     ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of links that are down for any
-    reason, ``cut`` what the user has cut, ``started`` the time of the launch in seconds since 1970, ``launch``
+    reason (``down_links``: with their ends and the reasons),
+    ``cut`` what the user has cut, ``started`` the time of the launch in seconds since 1970, ``launch``
     its seconds by stage, ``ended`` a line for each process that has ended, ``restarts`` how often each process
     was started again, ``options`` the configuration as a JSON object (:attr:`config`: with its types).
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
@@ -170,6 +171,7 @@ class LabInfo(Answer):
     mtu: int = 1500
     links_cut: int = 0
     cut: Cuts = field(default_factory=Cuts)
+    down_links: list[DownLink] = field(default_factory=list)
 
     @functools.cached_property
     def config(self) -> LabConfig:
@@ -194,7 +196,7 @@ class NodeInfo(Answer):
 
 @dataclass(frozen=True, eq=False)
 class DownLink(Answer):
-    """A link that is down: its ends, its number, and why, one line for each cause."""
+    """A link that is down: its ends (and which it is of several), its number, and why, one line a cause."""
 
     link: list[str]
     number: int

@@ -31,7 +31,11 @@ class NetworkOperations(Asking):
     # --- links ----------------------------------------------------------------
 
     def fail(self, *names: str) -> LinkChange:
-        """Cut the link between two nodes, or all links of one; returns when the lab has converged."""
+        """Cut the link between two nodes, or all links of one; returns when the lab has converged.
+
+        ``fail("s0", "s1", "2")`` cuts the second of several links between two nodes, ``fail("s0:3")`` the one
+        at port 3 of s0.
+        """
         return LinkChange.from_json(self.ask("fail", kind=_kind(names), names=list(names)))
 
     def restore(self, *names: str) -> LinkChange:
@@ -46,7 +50,7 @@ class NetworkOperations(Asking):
         the launch.  Names may be patterns: ``lab.impair("h*", "s4", loss="1%")``.  UsageError for what this
         kernel cannot impose.
         """
-        kind = ("all", "node", "link")[min(len(names), 2)]
+        kind = _kind(names) if names else "all"
         found = self.ask("impair", kind=kind, names=list(names), values=values, clear=clear)
         return [ImpairedLink.from_json(one) for one in found["links"]]
 
@@ -85,5 +89,6 @@ class NetworkOperations(Asking):
 
 
 def _kind(names: tuple[str, ...]) -> str:
-    """Whether names are those of a link's ends, or a node's."""
-    return "link" if len(names) == 2 else "node"
+    """Whether names are those of a link, by its ends or by a port such as ``s0:3``, or a node's."""
+    _, colon, port = names[0].rpartition(":")
+    return "link" if len(names) > 1 or (colon and port.isdecimal()) else "node"

@@ -131,9 +131,10 @@ def bits_per_second(rate: str) -> float:
 
 @dataclass(frozen=True)
 class ImpairedLink:
-    """The impairments of one link: its two nodes, its number, the values, and what imposes each."""
+    """The impairments of one link: its two nodes (and which it is of several), its number, the values, and what
+    imposes each."""
 
-    link: tuple[str, str]
+    link: tuple[str, ...]
     number: int
     impairments: Mapping[str, str]
     by: Mapping[str, str]
@@ -141,5 +142,4 @@ class ImpairedLink:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """From the JSON object of an answer."""
-        a, b = value["link"]
-        return cls((a, b), value["number"], value["impairments"], value["by"])
+        return cls(tuple(value["link"]), value["number"], value["impairments"], value["by"])

@@ -37,6 +37,4 @@ def _answer(lab: RunningLab, shapes: Mapping[int, Shape]) -> dict[str, Any]:
 
 
 def _describe(lab: RunningLab, number: int, shape: Shape) -> dict[str, Any]:
-    link = lab.fabric.link(number)
-    ends = (lab.fabric.name(link.a.node), lab.fabric.name(link.b.node))
-    return vars(ImpairedLink(ends, number, shape.given(), shaping.imposed_by(shape)))
+    return vars(ImpairedLink(lab.fabric.link_names(number), number, shape.given(), shaping.imposed_by(shape)))

@@ -304,4 +304,4 @@ def _event_text(event: Event) -> str:
     """What an event does, for the line that announces it."""
     if event.process:
         return f"{event.verb} {event.process}"
-    return f"{event.verb} {event.target.kind} {' '.join(event.target.names)}"
+    return f"{event.verb} {event.target}"

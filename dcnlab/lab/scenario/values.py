@@ -6,15 +6,21 @@ Each reader raises ValueError with half a sentence for the user.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from dcnlab.lab.naming import is_port
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
 #: The forms of values, as regular expressions of JSON Schema.
 DURATION_PATTERN = rf"^\s*{_DURATION.pattern}\s*$"
-TARGET_PATTERN = r"^\s*(link\s+\S+\s+\S+|node\s+\S+)\s*$"
-LINKS_PATTERN = r"^\s*(all|node\s+\S+|(link\s+)?\S+\s+\S+)\s*$"
+#: A name as it is, or in quotes.
+_ONE = r"""("[^"]+"|'[^']+'|[^\s"']\S*)"""
+_LINK = rf"link\s+({_ONE}\s+{_ONE}(\s+\d+)?|{_ONE}:\d+)"
+TARGET_PATTERN = rf"^\s*({_LINK}|node\s+{_ONE})\s*$"
+LINKS_PATTERN = rf"^\s*(all|node\s+{_ONE}|{_LINK}|{_ONE}\s+{_ONE})\s*$"
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 PROCESS_PATTERN = r"^\s*\S+\s*$"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -32,7 +38,7 @@ class FailureTarget:
 
     def __str__(self) -> str:
         """As a file writes it."""
-        return " ".join((self.kind, *self.names))
+        return shlex.join((self.kind, *self.names))
 
 
 def read_duration(value: object) -> float:
@@ -59,20 +65,20 @@ def read_name(value: object) -> str:
 
 
 def read_target(value: object) -> FailureTarget:
-    """``link h0 h4`` or ``node h3``."""
-    words = value.split() if isinstance(value, str) else []
-    match words:
-        case ["link", a, b]:
-            return FailureTarget("link", (a, b))
+    """``link h0 h4``, ``link h0 h4 2``, ``link s0:3`` or ``node h3``; names with blanks stand in quotes."""
+    match _words(value):
+        case ["link", one] if is_port(one):
+            return FailureTarget("link", (one,))
+        case ["link", a, b, *more] if len(more) < 2:
+            return FailureTarget("link", (a, b, *more))
         case ["node", name]:
             return FailureTarget("node", (name,))
     raise ValueError(f"must be `link A B` or `node A`, not {value!r}")
 
 
 def read_links(value: object) -> FailureTarget:
-    """``all``, ``node h3``, or ``link h0 s4``, in which names may be patterns, and ``link`` may be left out."""
-    words = value.split() if isinstance(value, str) else []
-    match words:
+    """``all``, or as :func:`read_target`, in which names may be patterns, and ``link`` may be left out."""
+    match _words(value):
         case ["all"]:
             return FailureTarget("all", ())
         case ["node" | "link", _]:
@@ -83,6 +89,14 @@ def read_links(value: object) -> FailureTarget:
         return read_target(value)
     except ValueError:
         raise ValueError(f"must be `link A B`, `node A` or `all`, not {value!r}") from None
+
+
+def _words(value: object) -> list[str]:
+    """The words of a text, as a shell divides it; none where a quote is not closed."""
+    try:
+        return shlex.split(value) if isinstance(value, str) else []
+    except ValueError:
+        return []
 
 
 def read_process(value: object) -> str:

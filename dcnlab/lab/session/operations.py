@@ -98,6 +98,7 @@ class _Operations:
             "links": len(fabric.link_ends),
             "down": sorted(session.link_state.state().down),
             "cut": session.link_state.cut_names(),
+            "down_links": session.link_state.still_down(session.link_state.state().down),
             "outside": opening.describe(session),
             "started": session.started,
             "launch": session.running.seconds,

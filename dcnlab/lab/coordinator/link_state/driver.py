@@ -160,7 +160,8 @@ class LinkStateDriver:
         with self._changed:
             found = self._machine.still_down(links)
         return [
-            {"link": self._names(link), "number": link, "because": because} for link, because in found.items()
+            {"link": list(self.fabric.link_names(link)), "number": link, "because": because}
+            for link, because in found.items()
         ]
 
     @property
