@@ -108,7 +108,8 @@ def load(path: str) -> GraphData:
 
 def from_networkx(graph: Any) -> GraphData:
     """A networkx graph with the attributes that files may have; raises FileError."""
-    return _noted(str(graph.name or "graph"), _graph_data(_networkx(graph)))
+    data = _graph_data(replace(_networkx(graph), title=str(getattr(graph, "name", ""))))
+    return _noted(data.title or "graph", data)
 
 
 def _noted(name: str, data: GraphData) -> GraphData:

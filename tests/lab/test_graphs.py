@@ -47,8 +47,10 @@ def test_a_graph_runs_as_a_lab(temporary: Path) -> None:
         assert lab.ping("ann", "bob").received == 0
         lab.restore("leaf1", "ann")
         assert lab.ping("ann", "bob").received == 1
-        assert lab.route("ann", "bob") == ["h0", "s0", "s2", "s1", "h1"]
-        assert [node["label"] for node in lab.nodes()] == ["ann", "bob", "leaf1", "leaf2", "spine"]
+        assert lab.route("ann", "bob") == ["ann", "leaf1", "spine", "leaf2", "bob"]
+        assert [node["name"] for node in lab.nodes()] == ["ann", "bob", "leaf1", "leaf2", "spine"]
+        with pytest.raises(UsageError, match=r"no node 'eve' in leaf-spine: ann\.\.bob"):
+            lab.ping("ann", "eve")
         assert Lab.attach(lab.config.name).config == lab.config
     assert list(temporary.iterdir()) == []
 
