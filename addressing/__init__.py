@@ -17,6 +17,7 @@ node, with weights, given the failures that the node knows.  Four programs inter
     broken.py             which paths of a rule failures break, for all nodes at once
     hierarchy.py          base: labels by cluster
     source.py             base: source routing
+    trial.py              packets of a user's scheme through the intact network, before a launch
     autoconfiguration.py  how servers that start without addresses learn them
     registry.py           schemes found by name, and which of them fit which family
     jit.py                typed decorators for numba kernels

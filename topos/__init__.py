@@ -25,6 +25,8 @@ read the fabric; of the family they use the coordinates and methods that it decl
     randomgraph.py  random regular graphs and lifts, by seed
     galois.py       small finite fields
     file.py         edge: graphs read from files and from networkx
+    edge_list.py    edge lists: a link per line
+    link_attributes.py  what other programs state of links, in our words
     export.py       networks written as GraphML, GML, DOT, Mermaid, JSON
     limits.py       how large files may be, and what aliases in them may stand for
     dot.py          Graphviz's format
