@@ -21,5 +21,5 @@ class Ecmp(Shortest):
     summary: ClassVar[str] = "equal-cost multipath: one entry per server, flows hashed over all shortest paths"
     source: ClassVar[str] = "RFC 2992"
 
-    def select(self, ports: list[int]) -> NextHops:
+    def select(self, ports: list[int], destination: int, hops: int) -> NextHops:
         return uniform([Forward(port) for port in ports])

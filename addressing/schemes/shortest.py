@@ -1,4 +1,9 @@
-"""Full tables: one entry per destination at every node, with the first port on a shortest path.
+"""Full tables: one entry per destination at every node, with one port on a shortest path.
+
+Where servers relay it is the first such port.  In networks of switches the destinations are spread over these
+ports by a digit of the destination's number, in the base of how many ports there are: the last digit at odd
+distances, the one before at even ones.  So two successive stages of a Clos network choose independently, as
+d-mod-k routing does.
 
 The reference for stretch and table size.  Distances count links: from server to server through a switch
 is two.
@@ -25,9 +30,14 @@ BoolArray = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 _MOST_PAIRS = 1 << 25
 
 
+def spread(ports: int, destination: int, hops: int) -> int:
+    """The number of the port, of so many on shortest paths, that leads to a destination so many hops away."""
+    return (destination if hops % 2 else destination // ports) % ports
+
+
 @dataclass(frozen=True)
 class Shortest(Scheme):
-    """A label is the server's number; the next hop is the lowest port on a shortest path."""
+    """A label is the server's number; the next hop is :func:`spread` among the ports on shortest paths."""
 
     name: ClassVar[str] = "shortest"
     summary: ClassVar[str] = "shortest-path routing with full tables, one entry per server"
@@ -54,13 +64,16 @@ class Shortest(Scheme):
             return DELIVER
         if self._prepared and links.down <= self.known.down:
             ports = (np.flatnonzero(self._nearer(at)[:, header.label]) + 1).tolist()
+            hops = int(self._hops[at, header.label])
         else:
             ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
-        return self.select(ports) if ports else drop("no port on a shortest path is up")
+            hops = self.shortest_paths.hops(at, header.label)
+        return self.select(ports, header.label, hops) if ports else drop("no port on a shortest path is up")
 
-    def select(self, ports: list[int]) -> NextHops:
-        """The next hops among the ports on shortest paths: the first."""
-        return only(Forward(ports[0]))
+    def select(self, ports: list[int], destination: int, hops: int) -> NextHops:
+        """The next hops among the ports on shortest paths to a destination so many hops away: one of them."""
+        number = 0 if self.fabric.relaying else spread(len(ports), destination, hops)
+        return only(Forward(ports[number]))
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         if not self._prepared:
@@ -75,8 +88,9 @@ class Shortest(Scheme):
     def keeps_table(self, at: int, before: Scheme) -> bool:
         if not isinstance(before, Shortest) or not (self._prepared and before._prepared):
             return False
-        now, then = self._nearer(at), before._nearer(at)
-        return np.array_equal(now, then)
+        if not np.array_equal(self._nearer(at), before._nearer(at)):
+            return False
+        return self.fabric.relaying or np.array_equal(self._hops[at] % 2, before._hops[at] % 2)
 
     @property
     def _prepared(self) -> bool:

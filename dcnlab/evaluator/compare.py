@@ -39,7 +39,7 @@ from topos.registry import parse
 from topos.spec import SpecError, split_spec
 
 #: Incremented when results change; part of every request's hash.
-FORMAT = 2
+FORMAT = 3
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections import Counter
 from itertools import islice, pairwise
 
 import networkx as nx
@@ -18,16 +20,18 @@ from addressing.schemes.ksp import Ksp
 from addressing.schemes.shortest import Shortest
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
+from dcnlab.evaluator.routing.vector import shortest as vectorised
 from tests.addressing.cases import failures
 from tests.topos.graphs import built, graph
-from topos.graph import ALL_UP, LinkState
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, NONE, LinkState
 
 SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "borel:7,2,1,2", "clot:4x4"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("share", [0.0, 0.15])
-def test_shortest_takes_the_first_port_on_a_shortest_path(spec: str, share: float) -> None:
+def test_shortest_takes_one_port_on_a_shortest_path(spec: str, share: float) -> None:
     fabric = built(spec)
     down = failures(fabric, 1, share) if share else ALL_UP
     scheme, known = Shortest(fabric, known=down), graph(fabric, down)
@@ -35,10 +39,63 @@ def test_shortest_takes_the_first_port_on_a_shortest_path(spec: str, share: floa
         distance = nx.single_source_shortest_path_length(known, destination)
         for at in set(range(fabric.size)) - {destination}:
             nearer = [p for p, end in fabric.ports(at, down) if distance[end.node] == distance[at] - 1]
-            assert scheme.next_hops(at, Header(destination)) == ((Forward(nearer[0]), 1.0),)
+            number = 0
+            if not fabric.relaying:
+                digits = np.base_repr(destination, len(nearer)) if len(nearer) > 1 else "0"
+                number = int(digits.zfill(2)[-2 + distance[at] % 2], 36)
+            assert scheme.next_hops(at, Header(destination)) == ((Forward(nearer[number]), 1.0),)
             balanced = Ecmp(fabric, known=down).next_hops(at, Header(destination))
             assert [action for action, _ in balanced] == [Forward(port) for port in nearer]
             assert {weight for _, weight in balanced} == {1 / len(nearer)}
+
+
+@pytest.mark.parametrize("spec", ["fattree:4", "fattree:6", "fattree:8"])
+def test_shortest_spreads_destinations_over_the_ports_of_every_switch_of_a_fat_tree(spec: str) -> None:
+    """At each switch two ports that lead up have equally many destinations, or one more; every core leads to as
+    many servers."""
+    fabric = built(spec)
+    scheme = Shortest(fabric)
+    for switch in range(fabric.servers, fabric.size):
+        scheme.prepare_tables((0, 1))
+        used = Counter(scheme.next_hops(switch, Header(server)) for server in range(fabric.servers))
+        up = [
+            n
+            for ((hop, _),), n in used.items()
+            if isinstance(hop, Forward) and _upward(fabric, switch, hop.port)
+        ]
+        assert not up or max(up) - min(up) <= 1
+    cores: Counter[int] = Counter()
+    for destination in range(fabric.servers // 2, fabric.servers):
+        nodes = path(scheme, 0, destination)
+        assert nodes is not None
+        cores[nodes[3]] += 1
+    assert len(cores) == (fabric.port_count(fabric.servers) // 2) ** 2
+    assert max(cores.values()) - min(cores.values()) <= 1
+
+
+@pytest.mark.parametrize(
+    "spec", ["fattree:6", "jellyfish:5,20,3", "slimfly:3,hosts=1", "clot:4x4", "torus:3x4"]
+)
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_shortest_vectorised_takes_the_ports_of_the_rule(spec: str, share: float) -> None:
+    """Of links that are down the tables know some; the nodes know all."""
+    fabric = built(spec)
+    down = failures(fabric, 1, share) if share else ALL_UP
+    known = LinkState(frozenset(sorted(down.down)[::2]))
+    scheme, destinations = Shortest(fabric, known=known), np.arange(fabric.servers, dtype=np.int32)
+    found = vectorised.rule(scheme, down)(destinations)
+    for destination, at in itertools.product(destinations.tolist(), range(fabric.size)):
+        if at == destination or fabric.is_end_host(at):
+            continue
+        ((action, _),) = scheme.next_hops(at, Header(destination), down)
+        port = action.port if isinstance(action, Forward) else None
+        link = int(found[destination, at])
+        assert port == (None if link == NONE else link - int(fabric.adjacency.start[at]) + 1)
+
+
+def _upward(fabric: Fabric, switch: int, port: int) -> bool:
+    end = fabric.peer(switch, port)
+    return end is not None and end.node > switch
 
 
 def test_full_tables_have_one_entry_per_server() -> None:

@@ -46,7 +46,7 @@ class Weighted(Ecmp):
 
     name: ClassVar[str] = "weighted"
 
-    def select(self, ports: list[int]) -> NextHops:
+    def select(self, ports: list[int], destination: int, hops: int) -> NextHops:
         total = len(ports) * (len(ports) + 1) / 2
         return tuple((Forward(port), number / total) for number, port in enumerate(ports, 1))
 
