@@ -91,6 +91,7 @@ _ENDING = {
     "stream LAB h0 h3 --for 200ms --every 100ms": (r"received +\d+ packets", {0, 1}),
     "traceroute LAB h0 h3": (r"h3$", {0}),
     "trace LAB h0 h3": (r"answer", {0, 1}),
+    "invariants LAB": (r"^violations +0", {0}),
     "mptcp LAB h0 h3 --for 1s": (r"mptcp : tcp = |within", {0, 1}),
 }
 

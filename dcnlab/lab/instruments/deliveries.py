@@ -26,6 +26,8 @@ Pair = tuple[str, str]
 #: Seconds until a request between servers that a path joins counts as lost; between others it is short, since
 #: all of them are lost.
 _TIMEOUT, _TIMEOUT_CUT = 5.0, 0.5
+#: Where links lose packets: how often a pair without an answer is asked again, and seconds until that is lost.
+_AGAIN, _TIMEOUT_AGAIN = 30, 1.0
 #: Pairs that no path joins which are asked at most: each takes its time.
 _MOST_CUT = 40
 
@@ -99,15 +101,22 @@ def conditions(fabric: Fabric, places: Sequence[Place]) -> settling.Whole:
     return settling.Whole(fabric, list(found), absent)
 
 
-def check(fabric: Fabric, places: Sequence[Place], whole: settling.Whole, most: int) -> Deliveries:
+def check(
+    fabric: Fabric, places: Sequence[Place], whole: settling.Whole, most: int, lossy: bool = False
+) -> Deliveries:
     """Ask at most ``most`` pairs that a path joins, and some that none joins, and look at where all packets of
-    this passed."""
+    this passed.  Where links are ``lossy``, pairs without an answer are asked again."""
     joined, parted = _pairs(whole, most)
     parted = [(a, b) for a, b in parted if any(place.has(a) for place in places)]
     identity = random.SystemRandom().randrange(1 << 16)
     at_once(places, "watch", identity=identity)
     lost = _unanswered(places, joined, _TIMEOUT, identity)
     silent = _unanswered(places, parted, _TIMEOUT_CUT, (identity + 1) & 0xFFFF)
+    for number in range(_AGAIN if lossy else 0):
+        if not lost:
+            break
+        again = [(fabric.index(a), fabric.index(b)) for a, b in lost]
+        lost = _unanswered(places, again, _TIMEOUT_AGAIN, (identity + 2 + number) & 0xFFFF)
     passed = at_once(places, "passed")
     unexpected = sorted({(fabric.name(a), fabric.name(b)) for a, b in parted} - {*silent})
     wrong = {kind: sorted(line for one in passed for line in one[kind]) for kind in passed[0]}

@@ -109,11 +109,14 @@ class Invariants(Conducted[InvariantsResult]):
         from dcnlab.lab.running import settling
 
         begun, fabric = time.monotonic(), network.fabric
+        lossy = any({"loss", "corrupt"} & set(one["impairments"]) for one in impaired)
+        context.progress(0, 2, "converging")
         whole = settling.await_convergence(lambda: deliveries.conditions(fabric, places), self.within)
         unsettled = whole.missing()
         while True:
             converged = time.monotonic() - begun
-            found = deliveries.check(fabric, places, whole, self.most)
+            context.progress(1, 2, "asking pairs")
+            found = deliveries.check(fabric, places, whole, self.most, lossy)
             wrong = sorted(itertools.chain(*at_once(places, "wrong_tables")), key=fabric.index)
             if not found and not wrong:
                 break
