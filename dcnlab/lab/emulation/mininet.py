@@ -8,10 +8,11 @@ command, and links exist before Mininet registers them.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mininet.link import Intf
+from mininet.log import info
 from mininet.net import Mininet
 from mininet.node import Host, Node, OVSSwitch
 from mininet.util import waitListening
@@ -33,8 +34,17 @@ class Interface(Intf):  # type: ignore[misc]
         if ip:
             self.ip, self.prefixLen = ip, "32"
 
-    def config(self, **_: Any) -> dict[str, Any]:
-        """Nothing to do."""
+    def config(self, mac: Any = None, ip: Any = None, ifconfig: Any = None, **params: Any) -> dict[str, Any]:
+        """As of Mininet's ``TCIntf``: bandwidth, delay, jitter and loss, here of the link in both directions.
+
+        LabError for an address, which is the lab's, and for what no link of a lab has.
+        """
+        if not hasattr(self, "link") or self.link is None:
+            return {}
+        if mac or ip or ifconfig:
+            raise LabError("addresses of a lab follow from its scheme: config() cannot set them")
+        params.pop("up", None)
+        self.link.impose(shape_of(params))
         return {}
 
     def isUp(self, setUp: bool = False) -> bool:
@@ -44,12 +54,41 @@ class Interface(Intf):  # type: ignore[misc]
         return "UP" in self.node.cmd(f"ip -br link show {self.name}").split("<")[-1]
 
 
+#: Impairs a link: its number, and values as of ``dcnlab impair``.
+Impose = Callable[[int, dict[str, str]], object]
+#: Mininet's names of what a link imposes, ours, and the unit of a number.
+_SHAPES = {"bw": ("rate", "Mbit"), "delay": ("delay", "ms"), "jitter": ("jitter", "ms"), "loss": ("loss", "%")}
+#: What Mininet's links have beside that and a lab need not impose: the ends, and how Mininet limits a rate.
+_OTHERS = {"node1", "node2", "port1", "port2", "use_htb", "use_tbf", "use_hfsc", "cls"}
+
+
+def shape_of(params: Mapping[str, Any]) -> dict[str, str]:
+    """The impairments among the arguments of Mininet's ``TCLink`` and ``TCIntf``; LabError for others."""
+    found = {}
+    for name, value in params.items():
+        if name in _SHAPES and value is not None and (value or name != "bw"):
+            ours, unit = _SHAPES[name]
+            has_unit = isinstance(value, str) and not value[-1:].isdigit()
+            found[ours] = value if has_unit else f"{value}{unit}"
+        elif name not in {*_SHAPES, *_OTHERS} and value not in (None, False):
+            raise LabError(f"links of a lab have no {name}: use bw, delay, jitter and loss")
+    return found
+
+
 class LabLink:
     """Mininet's view of a link: two interfaces with references to each other."""
 
-    def __init__(self, a: Interface, b: Interface) -> None:
+    def __init__(self, a: Interface, b: Interface, number: int, impose: Impose) -> None:
         self.intf1, self.intf2 = a, b
+        self.number, self._impose = number, impose
         a.link = b.link = self
+
+    def impose(self, values: dict[str, str]) -> None:
+        """Impair the link in both directions, and say so."""
+        if values:
+            self._impose(self.number, values)
+            shown = ", ".join(f"{name} {value}" for name, value in values.items())
+            info(f"*** {self.intf1.node}-{self.intf2.node}: {shown}, in each direction\n")
 
     def __str__(self) -> str:
         return f"{self.intf1}<->{self.intf2}"
@@ -253,6 +292,19 @@ class LabNet(Mininet):  # type: ignore[misc]
         self._refuse(f"controller {name}")
         return super().addController(name, controller, **params)
 
+    def delLink(self, link: Any) -> None:
+        """Fail a link, which stays a link of the lab; LabError for one of several parallel links."""
+        a, b = link.intf1.node.name, link.intf2.node.name
+        if len(self.linksBetween(self[a], self[b])) > 1:
+            raise LabError(f"{a} and {b} have parallel links, which a script can only fail together")
+        self._set_link(a, b, False)
+        self.links.remove(link)
+        info(f"*** {a}-{b} is down: links of a lab fail, and are not removed\n")
+
+    def delNode(self, node: Any, nodes: Any = None) -> None:
+        """Refused: a lab keeps its nodes."""
+        raise LabError(f"a script cannot remove {node} from a lab: fail its links with configLinkStatus")
+
     def _refuse(self, what: str) -> None:
         if self.given:
             raise LabError(f"the network is {self.given}, to which a script cannot add {what}")
@@ -261,13 +313,13 @@ class LabNet(Mininet):  # type: ignore[misc]
         """``link A B up|down`` at the prompt."""
         self._set_link(src, dst, status == "up")
 
-    def register_link(self, a: Interface, b: Interface) -> None:
+    def register_link(self, a: Interface, b: Interface, number: int, impose: Impose) -> None:
         """Add an existing link to Mininet's list."""
-        self.links.append(LabLink(a, b))
+        self.links.append(LabLink(a, b, number, impose))
 
 
-def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
-    """The lab as Mininet objects: hosts, switches and links."""
+def objects(running: Running, set_link: Callable[[str, str, bool], None], impose: Impose) -> LabNet:
+    """The lab as Mininet objects: hosts, switches and links, which fail and are impaired through the lab."""
     fabric, scheme = running.fabric, running.scheme
     net = LabNet(set_link)
     nodes = {}
@@ -289,5 +341,5 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> Lab
             name = interface(fabric, end.node, end.number)
             hardware = mac.text(mac.hardware(end.node, end.number))
             ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
-        net.register_link(*ends)
+        net.register_link(ends[0], ends[1], link.index, impose)
     return net

@@ -98,8 +98,11 @@ class RunningLab:
     def net(self) -> LabNet:
         """The lab as Mininet objects, created on first use."""
         from dcnlab.lab.emulation import mininet  # Mininet takes a tenth of a second to import
+        from dcnlab.lab.running import impairing
 
-        return mininet.objects(self.running, self.set_link)
+        return mininet.objects(
+            self.running, self.set_link, lambda number, values: impairing.impose(self, (number,), values)
+        )
 
     @property
     def scheme(self) -> Scheme:

@@ -1,7 +1,8 @@
 """A Mininet script on a lab's network: `dcnlab up TOPOLOGY --script FILE`.
 
 The script finds the network as ``net``.  A script that makes its own ``Mininet(...)`` gets the same network
-instead, and its arguments have no effect; ``start`` and ``stop`` leave it as it is.
+instead: what it asks for holds or is refused (:mod:`dcnlab.lab.session.script_network`).  ``start`` and
+``stop`` leave the network as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import mininet.clean
 import mininet.net
 import mininet.topolib
 from mininet.log import info, lg, setLogLevel
@@ -22,6 +24,7 @@ from mininet.log import info, lg, setLogLevel
 from dcnlab.lab.emulation.mininet import LabNet
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.session import script_network
 
 #: The exit code of the session after a script that failed; the log of the lab is not kept for it.
 FAILED = 3
@@ -38,7 +41,8 @@ def run(session: RunningLab, file: str) -> int:
     for host in net.hosts:
         with contextlib.suppress(LabError):  # an image without bash: only ``cmd`` there fails
             host.ensure_shell()  # scripts read ``host.stdout`` before they run anything
-    _hand_over(net)
+    refusals: list[LabError] = []
+    _hand_over(net, refusals)
     sys.argv = [file]
     sys.path.append(str(Path(file).parent))
     try:
@@ -48,23 +52,31 @@ def run(session: RunningLab, file: str) -> int:
     except KeyboardInterrupt:
         return FAILED
     except BaseException as error:
-        _report(file, error)
+        _report(file, refusals[0] if refusals else error)
         return FAILED
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
         net.stop()
-    return 0
+    if refusals:  # the script has gone on without the network that it asked for
+        _report(file, refusals[0])
+    return FAILED if refusals else 0
 
 
-def _hand_over(net: LabNet) -> None:
-    """Make ``Mininet(...)`` in a script the lab's network."""
+def _hand_over(net: LabNet, refusals: list[LabError]) -> None:
+    """Make ``Mininet(...)`` in a script the lab's network; refusals are kept, as a script may catch them."""
 
     class Given(LabNet):
-        def __new__(cls, *_: Any, **__: Any) -> Any:
+        def __new__(cls, topo: Any = None, *_: Any, **words: Any) -> Any:
+            try:
+                script_network.accept(net, topo, words)
+            except LabError as error:
+                refusals.append(error)
+                raise
             info(f"*** Mininet() is the network of the lab: {net.given}\n")
             return net
 
+    mininet.clean.cleanup = lambda: None  # it would end processes by their names
     mininet.net.Mininet = mininet.topolib.Mininet = Given
 
 
