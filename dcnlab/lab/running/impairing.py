@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab import naming
@@ -26,15 +26,7 @@ def change(lab: RunningLab, request: Mapping[str, Any]) -> dict[str, Any]:
     links = naming.links_matching(lab.fabric, kind, request.get("names", []), lab.running.scheme)
     if request.get("clear"):
         return _answer(lab, state.clear(links))
-    return _answer(lab, impose(lab, links, values))
-
-
-def impose(lab: RunningLab, links: Sequence[int], values: Mapping[str, str]) -> Mapping[int, Shape]:
-    """Change the impairments of links; raises UsageError."""
-    buffers = lab.running.receive_buffers
-    if buffers is not None and values:
-        buffers.expect_queues()
-    return lab.running.impairments.change(links, values)
+    return _answer(lab, lab.impair(links, values))
 
 
 def _answer(lab: RunningLab, shapes: Mapping[int, Shape]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures
 from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.link_shape import Shape
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running import endpoint, parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
@@ -98,10 +99,9 @@ class RunningLab:
     def net(self) -> LabNet:
         """The lab as Mininet objects, created on first use."""
         from dcnlab.lab.emulation import mininet  # Mininet takes a tenth of a second to import
-        from dcnlab.lab.running import impairing
 
         return mininet.objects(
-            self.running, self.set_link, lambda number, values: impairing.impose(self, (number,), values)
+            self.running, self.set_link, lambda number, values: self.impair((number,), values)
         )
 
     @property
@@ -301,6 +301,13 @@ class RunningLab:
         }
         repair = self.scheme.repair_report()
         return changes | {"repair": repair} if repair else changes
+
+    def impair(self, links: Sequence[int], values: Mapping[str, str]) -> Mapping[int, Shape]:
+        """Change the impairments of links; raises UsageError."""
+        buffers = self.running.receive_buffers
+        if buffers is not None and values:
+            buffers.expect_queues()
+        return self.running.impairments.change(links, values)
 
     def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
