@@ -40,7 +40,7 @@ class Shortest(Scheme):
     """A label is the server's number; the next hop is :func:`spread` among the ports on shortest paths."""
 
     name: ClassVar[str] = "shortest"
-    summary: ClassVar[str] = "shortest-path routing with full tables, one entry per server"
+    summary: ClassVar[str] = "shortest paths, one entry per server; switches spread destinations over ports"
     source: ClassVar[str] = "the reference that all papers compare with"
 
     @classmethod
