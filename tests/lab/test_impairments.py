@@ -99,7 +99,7 @@ def graphml(folder: Path, **attributes: object) -> str:
 def test_a_file_that_states_nonsense_is_refused(tmp_path: Path) -> None:
     spec = graphml(tmp_path, rate="fast")
     with pytest.raises(
-        OptionError, match=r"link h0-s0 of file:.*: rate must be written as in 100Mbit, not 'fast'"
+        OptionError, match=r"link a-w of file:.*: rate must be written as in 100Mbit, not 'fast'"
     ):
         LabConfig.of(spec, "shortest").validate()
     LabConfig.of(spec, "shortest", link_attributes=False).validate()
@@ -111,8 +111,8 @@ def test_a_file_that_states_nonsense_is_refused(tmp_path: Path) -> None:
 def test_a_file_shapes_links_at_the_launch(tmp_path: Path) -> None:
     with Lab(graphml(tmp_path, rate=2), "shortest") as lab:
         [link] = lab.impairments()
-        assert (set(link.link), link.impairments) == ({"h0", "s0"}, {"rate": "2Mbit"})
-        assert 0 < lab.iperf("h0", "h1", seconds=1).mbps < 2.2
+        assert (set(link.link), link.impairments) == ({"a", "w"}, {"rate": "2Mbit"})
+        assert 0 < lab.iperf("a", "b", seconds=1).mbps < 2.2
         lab.impair(rate="none")
         assert lab.impairments() == []
         lab.impair(clear=True)
