@@ -13,8 +13,9 @@
     app.py      the Ryu application, a shim around the core
     attendant.py  in its place where only the user's applications run
     applications.py  which library these are written for
+    checksums.py  completes checksums that hosts leave open, in packets that pass through a controller
     client.py   the lab's side: the controller's process and its control channel
 
-``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower``, ``raising``,
-``backend``, ``management`` and ``app`` use an OpenFlow library.
+``rules``, ``plan``, ``dump``, ``arp``, ``nd``, ``checksums`` and ``core`` are pure.  Only ``lower``,
+``raising``, ``backend``, ``management`` and ``app`` use an OpenFlow library.
 """
