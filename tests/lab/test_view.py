@@ -27,8 +27,9 @@ EXAMPLES = [family.example for family in registry.known().values()]
 
 @pytest.fixture
 def client() -> TestClient:
-    """A view of a lab that is not there."""
+    """A view of a lab that is not there: it seems to have started, and nobody answers."""
     lab = Lab("bcube:2,1", "brp", "no-such-lab")
+    lab._started = True
     return TestClient(application(lab, Broadcast(lab), TOKEN), base_url="http://127.0.0.1")
 
 

@@ -20,7 +20,7 @@ _PATIENCE = 60.0
 @pytest.fixture
 def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Shard, ...]:
     """Two shards on two processors, the first without a daemon."""
-    monkeypatch.setattr(openvswitch, "_ROOT", tmp_path)
+    monkeypatch.setattr(openvswitch, "ROOT", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     return (Shard(0, ()), Shard(1, ()))
 
