@@ -131,7 +131,7 @@ class _Lines:
 
     def __call__(self, completed: int = 0, total: int = 0, description: str = "") -> None:
         now = time.monotonic()
-        if now < self._last + _LINES_S or not total:
+        if now < self._last + _LINES_S or completed >= total:
             return
         self._last, spent = now, now - self._begun
         left = f", about {spent * (total - completed) / completed:.0f} s left" if completed else ""

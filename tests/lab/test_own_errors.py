@@ -111,5 +111,5 @@ def test_an_error_that_comes_with_a_failure_is_the_answer(
                 lab.fail("h0", "s0")
         else:
             lab.fail("h0", "s0")
-            lab.ping("h0", "h3", timeout=0.5)  # the agent decides on the first packet
+            lab.run("h0", ["ping", "-c1", "-W1", "h3"])  # the agent decides on the first packet
             poll(lambda: any(says in line for line in lab.info().ended), 30)
