@@ -87,7 +87,9 @@ def rest(lab: Lab, path: str, body: Any = None) -> Any:
 
 def directed_links(lab: Lab) -> int:
     """How many links between switches LLDP can see, each in both directions."""
-    return sum(port.to.startswith("s") for port in lab.stats().ports)
+    ports = lab.stats().ports
+    switches = {port.switch for port in ports}
+    return sum(port.to in switches for port in ports)
 
 
 # --- a controller elsewhere ---------------------------------------------------
@@ -258,7 +260,9 @@ def test_ryus_own_applications_instead_of_ours(topology: Any, no_loops: bool) ->
         links = directed_links(lab)
         poll(lambda: len(rest(lab, "/v1.0/topology/links")) == links, 30)
         with _websocket(lab, "/v1.0/topology/ws") as events:
-            ends = next((port.switch, port.to) for port in lab.stats().ports if port.to.startswith("s"))
+            ports = lab.stats().ports
+            switch_names = {port.switch for port in ports}
+            ends = next((port.switch, port.to) for port in ports if port.to in switch_names)
             lab.fail(*ends)
             received = b""
             while b"event_link_delete" not in received:

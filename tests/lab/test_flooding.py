@@ -93,13 +93,14 @@ def test_what_open_vswitch_logs() -> None:
 
 
 def test_a_busy_link_is_looked_at() -> None:
-    def port(to: str, packets: int) -> PortCounters:
-        return PortCounters("s0", 1, to, packets, 0, 0, 0, 0, 0, 0, 0)
+    def port(to: str, packets: int, at: str = "s0") -> PortCounters:
+        return PortCounters(at, 1, to, packets, 0, 0, 0, 0, 0, 0, 0)
 
-    before = [port("h0", 0), port("s1", 0), port("s2", 0)]
-    now = [port("h0", 9000), port("s1", 30), port("s2", 500)]
+    others = [port("s0", 0, "s1"), port("s0", 0, "s2")]
+    before = [port("h0", 0), port("s1", 0), port("s2", 0), *others]
+    now = [port("h0", 9000), port("s1", 30), port("s2", 500), *others]
     assert busiest(before, now, 2.0) == (now[2], 250.0)
-    assert busiest(before, [port("h0", 9000), port("s1", 30), port("s2", 30)], 2.0) is None
+    assert busiest(before, [port("h0", 9000), port("s1", 30), port("s2", 30), *others], 2.0) is None
     assert busiest([], [], 2.0) is None
     assert repetitions(iter([b"a", b"b", b"a"])) == 2
     assert repetitions(iter([])) == 0

@@ -26,7 +26,7 @@ _RATES = ("2Mbit", "10Mbit", "50Mbit")
 @dataclass(frozen=True)
 class Targets:
     """What may fail: links as ``h0 s4``, nodes whose links may all be cut, processes that may be killed, agents
-    that may be paused, and whether the controller may be.
+    that may be paused, and whether the controller may be; which of the nodes are servers.
 
     ``together``: what fails must leave all other servers joined by paths, as where each server knows only the
     failures near it.
@@ -38,6 +38,7 @@ class Targets:
     agents: tuple[str, ...] = ()
     controller: bool = False
     together: bool = False
+    servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class _Draw:
         if not running:
             return ()
         process = self.random.choice(running)
-        kind = "switch" if process[1:].isdigit() and process[0] == "s" else process  # they share a process
+        is_switch = process in self.targets.nodes and process not in self.targets.servers
+        kind = "switch" if is_switch else process  # they share a process
         if kind in self._killed:
             self._killed.remove(kind)
             return (Fault("restart", process),)
@@ -190,4 +192,4 @@ def _pieces(targets: Targets, links: Iterable[list[str]], without: Iterable[str]
     graph = nx.Graph(links)
     graph.add_nodes_from(targets.nodes)
     graph.remove_nodes_from(without)
-    return sum(any(name.startswith("h") for name in piece) for piece in nx.connected_components(graph))
+    return sum(not piece.isdisjoint(targets.servers) for piece in nx.connected_components(graph))

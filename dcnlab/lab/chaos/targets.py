@@ -27,4 +27,5 @@ def targets(config: LabConfig, fabric: Fabric) -> Targets:
     processes = (*agents, *switches, *shared * max(1, (len(agents) + len(switches)) // 4))
     local = config.link_state == "agents" and not config.validate().floods_everywhere
     together = local and config.load_balance != "probe"
-    return Targets(links, tuple(names), processes, agents, bool(switches), together)
+    servers = tuple(names[: fabric.servers])
+    return Targets(links, tuple(names), processes, agents, bool(switches), together, servers)

@@ -96,10 +96,11 @@ def busiest(
 ) -> tuple[PortCounters, float] | None:
     """The port that has received most from another switch between two readings, and its packets per second;
     None if none is busy."""
+    switches = {port.switch for port in now}
     between = [
         (new.rx_packets - old.rx_packets, number)
         for number, (old, new) in enumerate(zip(before, now, strict=True))
-        if new.to.startswith("s")
+        if new.to in switches
     ]
     most, number = max(between, default=(0, 0))
     return (now[number], most / seconds) if most > _BUSY * seconds else None
