@@ -24,6 +24,7 @@ The packages inside:
     cli/        the command line, ``dcnlab`` or ``python -m dcnlab``
     experiments/  a scenario in labs, for every combination of some values
     lab/        labs: real hosts, switches, controllers and agents on this machine
+    papers/     sentences, tables and figures of five papers, measured again
     evaluator/  the same routing schemes offline, on fabrics of up to a million nodes
     traffic/    who sends to whom, how much and when: what labs send and the evaluator predicts
 

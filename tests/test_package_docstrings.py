@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HOUSE = ("topos", "addressing", "controller", "hostagent", "dcnlab.cli", "dcnlab.lab", "dcnlab.evaluator")
+HOUSE = (
+    "topos",
+    "addressing",
+    "controller",
+    "hostagent",
+    "dcnlab.cli",
+    "dcnlab.lab",
+    "dcnlab.evaluator",
+    "dcnlab.papers",
+)
 INITS = sorted(path for name in HOUSE for path in ROOT.joinpath(*name.split(".")).rglob("__init__.py"))
 
 

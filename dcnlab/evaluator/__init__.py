@@ -4,7 +4,6 @@
     routing/      schemes over all pairs: next hops, path lengths, table sizes
     traffic/      traffic over routed paths: loads, throughput, latency
     reporting/    figures and HTML pages
-    reproduce/    the papers' claims, measured again: ``dcnlab reproduce``
 
     evaluate.py      schemes on one fabric: ``dcnlab evaluate``
     metrics.py       further metrics, found by name: bisection, throughput, latency ...

@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 from dcnlab.evaluator import borel_search
-from dcnlab.evaluator.reproduce.borel_example import cr_constants, gcr_constants, livelocked
+from dcnlab.papers.borel.example import cr_constants, gcr_constants, livelocked
 from tests.topos.graphs import built, graph
 from topos.families.borel import Borel
 

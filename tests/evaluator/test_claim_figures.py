@@ -8,9 +8,9 @@ import pytest
 
 from dcnlab.evaluator.reporting.compared import Compared, Curves, Dots, words
 from dcnlab.evaluator.reporting.plots import draw
-from dcnlab.evaluator.reproduce import record
-from dcnlab.evaluator.reproduce.claim import Claim, Row
-from dcnlab.evaluator.reproduce.figures import figures
+from dcnlab.papers import record
+from dcnlab.papers.claim import Claim, Row
+from dcnlab.papers.figures import figures
 
 
 def row(statement: str, published: float, measured: float, relation: str = "=") -> Row:

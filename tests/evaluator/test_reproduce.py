@@ -11,11 +11,11 @@ import pytest
 from addressing.registry import bind
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
-from dcnlab.evaluator.reproduce.claim import Claim, Reading, Row
-from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
-from dcnlab.evaluator.reproduce.hrsw import cluster_diameters
-from dcnlab.evaluator.reproduce.hrsw_peers import largest_table
-from dcnlab.evaluator.reproduce.registry import (
+from dcnlab.papers.claim import Claim, Reading, Row
+from dcnlab.papers.clot.shortest_paths import shortest_paths
+from dcnlab.papers.hrsw.comparison import largest_table
+from dcnlab.papers.hrsw.small_worlds import cluster_diameters
+from dcnlab.papers.registry import (
     HEADER,
     cells,
     experiments,

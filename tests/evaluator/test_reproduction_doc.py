@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dcnlab.cli.commands.reproduce import reproduce
-from dcnlab.evaluator.reproduce import record
-from dcnlab.evaluator.reproduce.claim import Claim, Reading, Result, Row
-from dcnlab.evaluator.reproduce.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run
+from dcnlab.papers import record
+from dcnlab.papers.claim import Claim, Reading, Result, Row
+from dcnlab.papers.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all other experiments together.

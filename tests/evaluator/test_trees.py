@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from addressing.multipath.complete_graphs import complete_graph
-from dcnlab.evaluator.reproduce import record
 from dcnlab.evaluator.traffic.trees import pipelined, rates, replicated, tree_flows
+from dcnlab.papers import record
 from topos.registry import fabric
 
 

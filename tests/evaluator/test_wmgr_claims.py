@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reporting.plots import draw
-from dcnlab.evaluator.reproduce import record
-from dcnlab.evaluator.reproduce.registry import html, run
-from dcnlab.evaluator.reproduce.wmgr import relettered, stretch
-from dcnlab.evaluator.reproduce.wmgr_complexity import label, memory, time
+from dcnlab.papers import record
+from dcnlab.papers.registry import html, run
+from dcnlab.papers.wmgr.complexity import label, memory, time
+from dcnlab.papers.wmgr.figures import relettered, stretch
 
 RECORDED = record.load(record.RECORD)
 

@@ -16,7 +16,7 @@ from topos.spec import SpecError, lookup
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from dcnlab.evaluator.reproduce.claim import Result, Row
+    from dcnlab.papers.claim import Result, Row
 
 
 @command("dcnlab reproduce", "dcnlab reproduce dcube-fig6 --report fig6.html")
@@ -33,7 +33,7 @@ def reproduce(
     json: JsonFlag = False,
 ) -> None:
     """Measure the papers' claims again: published and measured values, and whether each claim holds."""
-    from dcnlab.evaluator.reproduce import registry
+    from dcnlab.papers import registry
 
     if not name:
         if record or report:
@@ -64,7 +64,7 @@ def reproduce(
 def _measure(name: str, figures: bool, quiet: bool, executor: Executor | None) -> dict[str, Result]:
     """Run one experiment, or all of them, here or by the workers of an executor."""
     from addressing.jit import compilations
-    from dcnlab.evaluator.reproduce import registry
+    from dcnlab.papers import registry
 
     results, known = {}, registry.experiments()
     names = list(known) if name == "all" else [name]
@@ -84,13 +84,13 @@ def _measure(name: str, figures: bool, quiet: bool, executor: Executor | None) -
 
 def _title(name: str) -> str:
     """The name and title of an experiment."""
-    from dcnlab.evaluator.reproduce import registry
+    from dcnlab.papers import registry
 
     return f"{name}: {registry.experiments()[name].title}"
 
 
 def _record(results: dict[str, Result]) -> None:
-    from dcnlab.evaluator.reproduce import record, registry
+    from dcnlab.papers import record, registry
 
     rows = {name: result.rows for name, result in results.items()}
     try:
@@ -102,15 +102,15 @@ def _record(results: dict[str, Result]) -> None:
 
 def _recorded() -> dict[str, Result]:
     """The results of the last recorded run."""
-    from dcnlab.evaluator.reproduce import record
-    from dcnlab.evaluator.reproduce.claim import Result
+    from dcnlab.papers import record
+    from dcnlab.papers.claim import Result
 
     return {name: Result(rows) for name, rows in record.load(record.RECORD).items()}
 
 
 def _list(json: bool) -> None:
     """Print every claim with its verdict from the last recorded run."""
-    from dcnlab.evaluator.reproduce import record, registry
+    from dcnlab.papers import record, registry
 
     entries = list(record.list_claims(record.load(record.RECORD), registry.experiments()))
     if json:

@@ -16,9 +16,9 @@ from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from addressing.schemes.cr import Cr
 from addressing.schemes.twophase import TwoPhase
-from dcnlab.evaluator.reproduce.borel import PAPER
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_node, routed
+from dcnlab.papers.borel.tables import PAPER
+from dcnlab.papers.claim import Claim, Experiment, Row
+from dcnlab.papers.measure import from_node, routed
 from topos.families.borel import Borel
 from topos.registry import fabric
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from dcnlab.evaluator import reproduce
+from dcnlab import papers as packages
 from dcnlab.evaluator.reporting.notebook import cell_html
 from dcnlab.evaluator.reporting.report import Section, page
-from dcnlab.evaluator.reproduce.claim import Experiment, Reading, Result, Row, Verdict
-from dcnlab.evaluator.reproduce.figures import figures
+from dcnlab.papers.claim import Experiment, Reading, Result, Row, Verdict
+from dcnlab.papers.figures import figures
 from topos.spec import lookup
 
 _READING = (
@@ -56,8 +56,8 @@ PAPERS_HEADER = ("paper", "claims", *_VERDICTS)
 def experiments() -> Mapping[str, Experiment]:
     """All experiments by name, grouped by paper."""
     known: dict[str, Experiment] = {}
-    for info in pkgutil.iter_modules(reproduce.__path__):
-        module = importlib.import_module(f"{reproduce.__name__}.{info.name}")
+    for info in pkgutil.walk_packages(packages.__path__, f"{packages.__name__}."):
+        module = importlib.import_module(info.name)
         known |= {item.name: item for item in getattr(module, "EXPERIMENTS", ())}
     return MappingProxyType(known)
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 
 RECORD = Path(__file__).with_name("verdicts.json")
 

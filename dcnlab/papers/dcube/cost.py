@@ -8,7 +8,7 @@ from functools import cache
 
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, design, read_prices
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
 from topos.registry import parse
 
 _PAPER = "Guo et al., DCube"

@@ -9,9 +9,9 @@ from functools import cache
 from addressing.registry import bind
 from addressing.schemes.twophase import TwoPhase
 from dcnlab.evaluator.borel_search import least_diameter
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_node, routed
 from dcnlab.evaluator.routing.path_lengths import PathLengths
+from dcnlab.papers.claim import Claim, Experiment, Row
+from dcnlab.papers.measure import from_node, routed
 from topos.registry import fabric
 
 PAPER = "Tang and Arden, Borel Cayley graphs"

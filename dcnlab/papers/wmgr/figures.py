@@ -16,11 +16,11 @@ import numpy as np
 from addressing.registry import bind
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce import wmgr_charts as charts
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
-from dcnlab.evaluator.reproduce.measure import routed
-from dcnlab.evaluator.reproduce.wmgr_topologies import diameter
 from dcnlab.evaluator.routing.path_lengths import PathLengths, path_lengths
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.measure import routed
+from dcnlab.papers.wmgr import charts
+from dcnlab.papers.wmgr.topologies import diameter
 from topos.cayley import CayleyGraph, Relettered
 from topos.fabric import Fabric
 from topos.registry import fabric, parse

@@ -13,9 +13,9 @@ import numpy as np
 
 from addressing.algorithms.wmgr_scan_order import ORDERS
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import routed
 from dcnlab.evaluator.routing.path_lengths import PathLengths
+from dcnlab.papers.claim import Claim, Experiment, Row
+from dcnlab.papers.measure import routed
 from topos.registry import fabric
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"

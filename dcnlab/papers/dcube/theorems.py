@@ -18,9 +18,9 @@ from dcnlab.evaluator.graph.distances import Distances, distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.optimal import optimal_abt
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
 from topos.fabric import Fabric
 from topos.registry import fabric, parse
 

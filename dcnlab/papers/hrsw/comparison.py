@@ -19,11 +19,11 @@ from addressing.hierarchy import Hierarchy
 from addressing.registry import bind
 from addressing.schemes.tz import Tz
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.hrsw import HOW, PAPER, mean_row, over_seeds
-from dcnlab.evaluator.reproduce.measure import from_node, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.hrsw.small_worlds import HOW, PAPER, mean_row, over_seeds
+from dcnlab.papers.measure import from_node, scheme_or_none, to_sampled_destinations
 from topos.registry import fabric
 
 #: A path between hosts has two links more than the path between their switches.

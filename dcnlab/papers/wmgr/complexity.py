@@ -25,8 +25,8 @@ from addressing.automata.reduction import Reducer
 from addressing.registry import bind
 from addressing.schemes.wmgr import Wmgr
 from addressing.schemes.wmgr_cayley import WmgrCayley
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.wmgr_topologies import degree, diameter, nodes
+from dcnlab.papers.claim import Claim, Experiment, Row
+from dcnlab.papers.wmgr.topologies import degree, diameter, nodes
 from topos.registry import fabric
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"

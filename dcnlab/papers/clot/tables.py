@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from addressing.fields import ipv4
 from addressing.header import Forward, Header
 from addressing.registry import bind
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"

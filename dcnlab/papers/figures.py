@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dcnlab.evaluator.reporting.compared import Compared, Curves, Dots
-from dcnlab.evaluator.reproduce.claim import Row
+from dcnlab.papers.claim import Row
 
 #: Fewer values are no curve, and more curves no figure; a figure has at most so many named rows.
 _FEWEST, _MOST_CURVES, _MOST_ROWS = 3, 6, 24

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.clot import between_servers
-from dcnlab.evaluator.reproduce.clot_ideal import channel_load
-from dcnlab.evaluator.reproduce.measure import scheme_or_none
 from dcnlab.evaluator.traffic.latency import Latency, Settings, simulate
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.clot.distances import between_servers
+from dcnlab.papers.clot.ideal import channel_load
+from dcnlab.papers.measure import scheme_or_none
 
 _PAPER = "Wang et al., CLOT"
 #: Topology, scheme and name.

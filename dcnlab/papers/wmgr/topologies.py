@@ -1,7 +1,7 @@
 """WMGR (Aguirre-Guerrero et al.), Table I: nodes, diameter and maximum degree of every family.
 
 The paper counts servers and switches as nodes.  Its O(D) and O(Delta) columns are tested in
-:mod:`dcnlab.evaluator.reproduce.wmgr_complexity`.
+:mod:`dcnlab.papers.wmgr.complexity`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.charts import Chart
-from dcnlab.evaluator.reproduce import wmgr_charts as charts
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.wmgr import charts
 from topos.families.slimfly import SlimFly
 from topos.registry import fabric, parse
 

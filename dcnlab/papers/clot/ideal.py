@@ -12,8 +12,8 @@ from scipy.sparse import coo_array, hstack
 from addressing.registry import bind
 from dcnlab.evaluator.graph.bisection import Bisection, bisection
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.traffic.loads import link_loads
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
 from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"

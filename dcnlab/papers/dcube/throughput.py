@@ -9,8 +9,8 @@ import numpy as np
 
 from dcnlab.evaluator.cost import comparison
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from dcnlab.evaluator.sweep import Point, measure
+from dcnlab.papers.claim import Claim, Experiment, Relation, Row
 
 _PAPER = "Guo et al., DCube"
 _FIG5 = "Section 5, Fig. 5, 'We can see from Fig. 5'"

@@ -15,8 +15,8 @@ from addressing.automata.differences import differences, rule_differences
 from addressing.automata.group import of_graph
 from addressing.automata.orders import named
 from dcnlab.evaluator.reporting.charts import Chart
-from dcnlab.evaluator.reproduce import wmgr_charts as charts
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.wmgr import charts
 from topos.cayley import CayleyGraph
 from topos.registry import parse
 

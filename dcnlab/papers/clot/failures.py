@@ -11,8 +11,8 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.clot import COUNTED
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.clot.distances import COUNTED
 from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"

@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import shortest_path
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.measure import routed, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.measure import routed, scheme_or_none, to_sampled_destinations
 from topos.fabric import Fabric
 from topos.families.smallworld import SmallWorld
 from topos.graph import ALL_UP

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import hop_graph
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.papers.claim import Claim, Experiment, Row
 from topos.fabric import Fabric
 from topos.families.torus import Torus
 from topos.registry import fabric

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.borel import PAPER, ROWS, SCHEMES, TABLE_3, TABLE_4, PaperTable, lengths
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_node
+from dcnlab.papers.borel.tables import PAPER, ROWS, SCHEMES, TABLE_3, TABLE_4, PaperTable, lengths
+from dcnlab.papers.claim import Claim, Experiment, Row
+from dcnlab.papers.measure import from_node
 from topos.registry import fabric
 
 _HOW = "exact from vertex 0"

@@ -9,8 +9,8 @@ from functools import cache
 from dcnlab.evaluator.graph.distances import Distances, distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.measure import from_node
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.measure import from_node
 from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"

@@ -19,9 +19,9 @@ from addressing.multipath.neighbour_graph import NeighbourGraph
 from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
 from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel, max_disjoint_paths
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
-from dcnlab.evaluator.reproduce.dcube_throughput import networks
 from dcnlab.evaluator.traffic.trees import pipelined, rates, replicated
+from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.dcube.throughput import networks
 from topos.cells import CellFamily
 from topos.families.bcube import BCube
 from topos.families.dcube import CubeOfSwitches

@@ -1,0 +1,9 @@
+"""Wang et al., CLOT.
+
+distances.py       diameters and average paths, Figure 14
+failures.py        average paths with failures, Figure 18
+ideal.py           bisection, ideal throughput (Eqs. 8 to 10)
+shortest_paths.py  number of shortest paths (Eq. 11)
+simulation.py      throughput and latency, Figures 15 to 17
+tables.py          Tables 2 and 3, number of switches, Eq. 12
+"""

@@ -1,0 +1,5 @@
+"""Kieu et al., HR-SW.
+
+comparison.py    Figures 4 and 5: other schemes beside HR-SW
+small_worlds.py  Figure 3, Fact 1, table entries, set mode
+"""

@@ -1,0 +1,9 @@
+"""Aguirre-Guerrero et al., WMGR.
+
+charts.py      the charts of the figures
+complexity.py  Tables I to IV: growth of the quantities
+figures.py     Figures 8 to 11, Theorems 9 and 10
+orders.py      the effect of scan order and root
+states.py      Figure 7
+topologies.py  Table I
+"""
