@@ -126,16 +126,23 @@ def test_a_detached_lab_outlives_its_command_and_ends_on_request() -> None:
     wait_until(lambda: outside() == before)
 
 
-def test_the_prompt_has_mininets_commands_and_the_labs() -> None:
+def test_the_prompt_has_mininets_commands_and_the_labs_and_programs_leave_its_input_alone(
+    tmp_path: Path,
+) -> None:
     script = "\n".join(
-        ["nodes", "net", "dump", "pingall", "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
+        ["nodes", "h0 cat", "sh cat", "h0 cd /tmp", "h0 echo \"it's $PWD\"", "net", "dump", "pingall",
+         "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
          "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "restore link h1 s0",
          "fail link h0 h9", "stats h0", "exit"]
     )  # fmt: skip
-    done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=240, check=False)
+    file = tmp_path / "commands"
+    file.write_text(script)
+    with file.open() as commands:
+        done = subprocess.run(UP, stdin=commands, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     for expected in (
-        "available nodes are", "h0-eth1:s0-eth1", "<LabHost h0", "0% dropped (12/12 received)", "1 received",
+        "available nodes are", "it's /tmp", "h0-eth1:s0-eth1", "<LabHost h0", "0% dropped (12/12 received)",
+        "1 received",
         "Mb/s from h0 to h3", "h0 s2 h2 s1 h3", "2 entries installed, as predicted",
         "converged after", "no node 'h9'", "originated",
     ):  # fmt: skip

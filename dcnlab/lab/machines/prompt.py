@@ -50,19 +50,11 @@ class Prompt(prompt.Prompt):
         self._fabric, self._path = lab.fabric, path
         super().__init__(operations.table(lab), _Network(lab.fabric))
 
-    def default(self, line: str) -> None:
-        """NODE COMMAND: run a command in a node, with addresses in the place of servers' names."""
-        name, words, line = self.parseline(line)
-        if name not in self.mn:
-            output(f"*** Unknown command: {line}\n")
-            return
-        addresses = {node["name"]: node["ipv4"] for node in self._ask("nodes") or ()}
-        command = " ".join(addresses.get(word) or word for word in words.split(" "))
-        if command.strip():
-            foreground.run_here(self._path, name, ["sh", "-c", command])
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        else:
-            output(f"*** Please enter a command for node: {name} <cmd>\n")
+    def run_in(self, name: str, command: str) -> None:
+        """Run a command in a node; its input is empty where the prompt reads a file or a pipe."""
+        without_input = "" if self.isatty() else "exec </dev/null; "
+        foreground.run_here(self._path, name, ["sh", "-c", f"{without_input}{command}"])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def do_net(self, line: str) -> None:
         """net: the links of each node."""

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -99,12 +100,45 @@ class Prompt(CLI):  # type: ignore[misc]
             connected = f"{found['connected']} of {found['switches']} switches connected"
             output(f"*** controller {found['controller']}: {connected}{rest}\n")
 
+    def default(self, line: str) -> None:
+        """NODE COMMAND: run a command in a node, with addresses in the place of servers' names."""
+        name, _, command = line.strip().partition(" ")
+        if name not in self.mn:
+            output(f"*** Unknown command: {line}\n")
+        elif not command.strip():
+            output(f"*** Please enter a command for node: {name} <cmd>\n")
+        else:
+            self.run_in(name, self._addressed(command.strip()))
+
+    def _addressed(self, command: str) -> str:
+        words = command.split(" ")
+        if not any(word in self.mn for word in words):
+            return command
+        addresses = {node["name"]: node["ipv4"] for node in self._ask("nodes") or ()}
+        return " ".join(addresses.get(word) or word for word in words)
+
+    def run_in(self, name: str, command: str) -> None:
+        """Run a command in the shell of a node.
+
+        What the prompt itself reads from a file or a pipe is not the command's: its input is empty then, as
+        that of a command in the background always is.
+        """
+        node, own = self.mn[name], self.isatty() or command.endswith("&")
+        node.sendCmd(command if own else f"eval {shlex.quote(command)} </dev/null")
+        self.waitForNode(node)
+
+    def do_sh(self, line: str) -> None:
+        """sh COMMAND: run a command outside the nodes."""
+        subprocess.call(line, shell=True, stdin=None if self.isatty() else subprocess.DEVNULL)
+
     def waitForNode(self, node: Any) -> None:
         """Wait until a node's command has ended; at a terminal, relay it."""
-        if not terminal.is_foreground_terminal():
+        if terminal.is_foreground_terminal():
+            terminal.relay_shell(node.master, node.slave, lambda: node.waiting, node.monitor)
+        elif self.isatty():
             super().waitForNode(node)
-            return
-        terminal.relay_shell(node.master, node.slave, lambda: node.waiting, node.monitor)
+        else:
+            _show_until_ended(node)
 
     def do_pingall(self, line: str) -> None:
         """Ping between all servers."""
@@ -224,6 +258,15 @@ class Prompt(CLI):  # type: ignore[misc]
             if not line.strip() or line.strip() == node:
                 shown = "  ".join(f"{key} {value}" for key, value in counters.items())
                 output(f"{name}: {shown}\n")
+
+
+def _show_until_ended(node: Any) -> None:
+    """Show what a node's command writes; Ctrl-C interrupts the command."""
+    while node.waiting:
+        try:
+            output(node.monitor())
+        except KeyboardInterrupt:
+            node.sendInt()
 
 
 def run(make: Callable[[], Prompt]) -> None:
