@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 import warnings
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Any, NoReturn
 
 import typer
@@ -133,8 +133,9 @@ def _wants_json(words: list[str]) -> bool:
     """
     own = words[: words.index("--")] if "--" in words else words
     own = list(dropwhile(lambda word: word.startswith("-"), own))  # the program's own options
-    return "--json" in own and any(
-        own[0] == info.name and "json" in inspect.signature(info.callback).parameters
-        for info in app.registered_commands
-        if info.callback is not None
-    )
+    info = next((info for info in app.registered_commands if own and own[0] == info.name), None)
+    if info is None or info.callback is None:
+        return False
+    if not (info.context_settings or {}).get("allow_interspersed_args", True):
+        own = own[:1] + list(takewhile(lambda word: word.startswith("-"), own[1:]))
+    return "--json" in own and "json" in inspect.signature(info.callback).parameters

@@ -33,6 +33,7 @@ namespace; the guard then removes the socket.
 
     client.py          Lab, for Python and the command line
     foreground.py      programs on this terminal
+    several.py         a program in several nodes at once
     program.py         a program to run in a node
     python_process.py  Python processes that run only our modules
     naming.py          nodes and links by name

@@ -19,7 +19,9 @@ from topos.fabric import Fabric
 #: Processes of a lab that are not those of one node.
 PROCESSES = ("controller", "agents", "ovsdb")
 _NEEDED = {"controller": "switches", "agents": "servers that relay", "ovsdb": "switches"}
-_PATTERN = re.compile(r"[*?]")
+_PATTERN = re.compile(r"[*?[]")
+#: Commas between names, and not those in coordinates.
+_COMMA = re.compile(r",(?![^(]*\))")
 #: A port of a node: names with colons of their own are found as nodes first.
 _PORT = re.compile(r".+:\d{1,5}")
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
@@ -65,6 +67,23 @@ def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None
             raise UsageError(f"there is no link between {names[0]} and {names[1]}")
         return found if len(names) == 2 else (_one_of(found, names),)
     raise UsageError("name a link by its two nodes (`link A B`), by a port (`link A:1`), or a node (`node A`)")
+
+
+def nodes_matching(fabric: Fabric, names: str, scheme: Scheme | None = None) -> tuple[int, ...]:
+    """The nodes that ``h*`` or ``h0,h[2-4],(1,1)`` name, in the order of the network; UsageError for what names
+    none."""
+    try:
+        return (node(fabric, names, scheme),)
+    except UsageError:
+        if not _PATTERN.search(names) and not _COMMA.search(names):
+            raise
+    found: set[int] = set()
+    for one in _COMMA.split(names):
+        matching = _matching(fabric, one, scheme)
+        if not matching:
+            raise UsageError(f"no node matches {one}")
+        found |= matching
+    return tuple(sorted(found))
 
 
 def is_port(name: str) -> bool:

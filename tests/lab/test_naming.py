@@ -38,6 +38,26 @@ def test_links_are_named_by_any_of_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "found"),
+    [("h3", [3]), ("h1*", [1, *range(10, 16)]), ("h[0-2],s?", [0, 1, 2, *range(16, 20)]), ("(1,1)", [5]),
+     ("(1,1),h0,(0,0)", [0, 5]), ("h5,8.64.0.34", [5]), ("*", [*range(20)])],
+)  # fmt: skip
+def test_patterns_and_lists_name_several_nodes(names: str, found: list[int]) -> None:
+    fabric = registry.fabric("clot:4x4")
+    assert list(naming.nodes_matching(fabric, names, bind("pow", fabric))) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [("x*", "no node matches x*"), ("h0,h77", "no node 'h77'"), ("h0,", "no node ''"), ("", "no node ''")],
+)
+def test_what_names_no_node_is_refused(names: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        naming.nodes_matching(registry.fabric("clot:4x4"), names)
+    assert str(error.value).startswith(says)
+
+
+@pytest.mark.parametrize(
     ("topology", "scheme", "name", "says"),
     [
         ("clot:4x4", "pow", "40.64.0.34", "stands for (5,1), which is not in clot:4x4"),

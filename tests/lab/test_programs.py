@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pwd
+import signal
 import subprocess
 import sys
 import time
@@ -183,6 +185,44 @@ def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
 
 def test_the_exit_code_of_a_program_is_passed_on(lab: Lab) -> None:
     assert lab.run(A, ["sh", "-c", "exit 7"]).returncode == 7
+
+
+def test_a_program_runs_in_several_nodes_and_each_line_names_its_node(lab: Lab) -> None:
+    def in_nodes(nodes: str, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [DCNLAB, "exec", lab.config.name, nodes, *words]
+        return subprocess.run(command, input="not read", capture_output=True, text=True, check=False)
+
+    done = in_nodes("h[0-2],s1*", "sh", "-c", "cat; echo out; printf error >&2")
+    nodes = ["h0", "h1", "h2", "s1", *(f"s1{digit}" for digit in range(10))]
+    assert done.returncode == 0
+    assert sorted(done.stdout.splitlines()) == sorted(f"{node}: out" for node in nodes)
+    assert sorted(done.stderr.splitlines()) == sorted(f"{node}: error" for node in nodes)
+    worst = in_nodes("h*", "sh", "-c", f"ip address | grep -q {address(lab, B)}/ && exit 3 || exit 0")
+    assert worst.returncode == 3
+    missing = in_nodes("h0,h99", "true")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr.startswith("dcnlab: no node 'h99'")
+
+
+def test_codes_and_outputs_of_several_nodes_are_one_json_value(lab: Lab) -> None:
+    show = 'ip -4 -o address show dev dcn0 | grep -o "10[.0-9]*"; printf "of\\r$0" >&2; exit 4'
+    command = [DCNLAB, "exec", "--json", lab.config.name, f"{A},{B}", "sh", "-c", show, "us"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    rows = [
+        {"node": node, "exit": 4, "stdout": f"{address(lab, node)}\n", "stderr": "of\rus"} for node in (A, B)
+    ]
+    assert json.loads(done.stdout) == {"nodes": rows, "exit": 4}
+    assert (done.returncode, done.stderr) == (4, "")
+
+
+def test_ctrl_c_ends_a_program_in_all_nodes(lab: Lab) -> None:
+    """Those that wait for others do not begin."""
+    command = ["env", "--default-signal=INT", DCNLAB, "exec", lab.config.name, "h*", "sleep", "7211"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_until(lambda: lab.run(A, ["pgrep", "-fc", "^sleep 7211"]).stdout == "27\n")
+    running.send_signal(signal.SIGINT)
+    assert running.wait() == 130
+    assert lab.run(A, ["pgrep", "-f", "^sleep 7211"]).stdout == ""
 
 
 def test_both_outputs_of_a_program_come_whole_and_apart(lab: Lab) -> None:

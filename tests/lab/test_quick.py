@@ -35,7 +35,7 @@ PLAIN = [
     "fail l link h0 s0 --json", "fail --json l node h0", "restore l node s0", "heal l node s0", "down l",
     "down --all", "down", "down --all --json", "ping l", "ping l h0 h1", "ping l h0 h1 -4 --json", "ping l -6",
     "iperf l h0 h1", "traceroute l h0 h1", "stats l", "counters l", "next-hops l h0 h3", "stream l h0 h1",
-    "down ''", "list", "list --json", "list bcube --json",
+    "exec --json l h* ls --json", "down ''", "list", "list --json", "list bcube --json",
 ]  # fmt: skip
 #: typer reads these: they have options with values, something is missing or wrong, or they ask for help.
 OTHERS = [

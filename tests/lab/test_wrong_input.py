@@ -195,7 +195,7 @@ PRINTS_JSON = {
 IN_A_LAB = {
     "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
-    "trace", "traceroute", "check",
+    "trace", "traceroute", "check", "exec",
     "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
     "restart", "mn-file", "top", "invariants", "chaos", "grade", "overruns", "buffers", "services", "traffic",
 }  # fmt: skip
@@ -230,13 +230,15 @@ def test_every_command_can_print_json(run: Run) -> None:
         for command in app.registered_commands
         if command.callback is not None
     }
-    assert {name for name, can in able.items() if not can} == {"exec", "dissector"}  # which print others' text
+    assert {name for name, can in able.items() if not can} == {"dissector"}  # which prints others' text
     assert {name for name, can in able.items() if can} == PRINTS_JSON.keys() | IN_A_LAB
 
 
 def test_json_of_a_program_is_none_of_ours(run: Run) -> None:
     said = run("exec nolab h0 ip --json")
     assert (said.code, said.out) == (1, "")
+    said = run("exec --json nolab h0 ip")
+    assert (said.code, json.loads(said.out)["exit"]) == (1, 1)
 
 
 def test_numbers_that_json_does_not_know_are_null(capsys: pytest.CaptureFixture[str]) -> None:

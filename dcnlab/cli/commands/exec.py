@@ -1,34 +1,80 @@
-"""``dcnlab exec``: run a program in a node."""
+"""``dcnlab exec``: run a program in a node, or in several."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName, NodeName
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
 from dcnlab.lab.foreground import run_here
+
+#: What patterns and lists of nodes have, and some names too, such as (1,1).
+_SEVERAL = frozenset("*?[,")
+_PATTERN = frozenset("*?[")
 
 
 @command(
     "dcnlab exec LAB h1 ping -c3 h7",
     "dcnlab exec LAB h1 bash",
     "dcnlab exec LAB s0 ovs-ofctl -O OpenFlow13 dump-flows s0",
+    "dcnlab exec LAB 'h*' ip route",
+    "dcnlab exec --json LAB h0,h3 uname -r",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     quick=True,
 )
 def exec(
     lab: LabName,
-    node: NodeName,
+    node: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE", help="h3, s0, '(1,1)', an IPv4 address; or several: 'h*', 'h[0-3]', h0,h3."
+        ),
+    ],
     words: Annotated[
         list[str],
         typer.Argument(
             metavar="COMMAND...", help="Program and arguments; names of servers become their addresses."
         ),
     ],
+    json: JsonFlag = False,
 ) -> None:
-    """Run a program in a node of a lab, such as `ping -c3 h7` in h1."""
+    """Run a program in a node of a lab, such as `ping -c3 h7` in h1, or in several nodes at once.
+
+    In several, each line has the node's name before it, the program's input is empty, and the exit code is
+    the largest. Options come before LAB: what follows NODE is the program's.
+    """
+    attached = Lab.attach(lab)
     words = words[1:] if words[:1] == ["--"] else words
-    raise typer.Exit(run_here(Lab.attach(lab).path, node, words))
+    several = _SEVERAL.intersection(node)
+    nodes = [one.name for one in attached.nodes(node)] if several or json else [node]
+    if json or len(nodes) > 1 or _PATTERN.intersection(node):
+        raise typer.Exit(_in_several(attached, nodes, words, json))
+    raise typer.Exit(run_here(attached.path, nodes[0], words))
+
+
+def _in_several(lab: Lab, nodes: list[str], words: list[str], json: bool) -> int:
+    """Run a program in these nodes and show what it writes; the largest exit code."""
+    from dcnlab.lab.several import Several  # not needed for one node
+
+    kept: dict[str, tuple[list[str], list[str]]] = {node: ([], []) for node in nodes}
+
+    def show(node: str, line: str, is_error: bool) -> None:
+        if json:
+            kept[node][is_error].append(line)
+        else:
+            text = line.removesuffix("\n")
+            print(f"{node}: {text}", file=sys.stderr if is_error else sys.stdout, flush=True)
+
+    codes = Several(lab.path, words, show).run(nodes)
+    if json:
+        rows = [
+            {"node": node, "exit": code, "stdout": "".join(kept[node][0]), "stderr": "".join(kept[node][1])}
+            for node, code in codes.items()
+        ]
+        print_json({"nodes": rows, "exit": max(codes.values())})
+    return max(codes.values())

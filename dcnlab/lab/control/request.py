@@ -7,7 +7,7 @@ from typing import Any
 
 from dcnlab.lab.errors import UsageError
 
-_TEXT = ("name", "node", "verb", "origin", "key", "kind", "a", "b", "what", "interface", "switch")
+_TEXT = ("name", "node", "verb", "origin", "key", "kind", "a", "b", "what", "interface", "switch", "matching")
 _WORDS = ("words", "names", "kinds", "custom")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dcnlab.lab.measurement.counters import Counters, CountersResult
 from dcnlab.lab.operations.answers import (
     FlowEntries,
@@ -24,9 +26,10 @@ class NetworkOperations(Asking):
         """Topology, scheme, counts, datapath, links that are down, processes that have ended."""
         return LabInfo.from_json(self.ask("info"))
 
-    def nodes(self) -> list[NodeInfo]:
-        """Name, kind, label and address of every node."""
-        return [NodeInfo.from_json(one) for one in self.ask("nodes")]
+    def nodes(self, matching: str = "") -> list[NodeInfo]:
+        """Name, kind, label and address of every node, or of those that ``h*`` or ``h0,s1`` names."""
+        words: dict[str, Any] = {"matching": matching} if matching else {}
+        return [NodeInfo.from_json(one) for one in self.ask("nodes", **words)]
 
     # --- links ----------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from addressing.fields import ipv4
-from dcnlab.lab import measurement
+from dcnlab.lab import measurement, naming
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.coordinator.link_state.causes import Observation
@@ -115,12 +115,12 @@ class _Operations:
         return found
 
     def op_nodes(self, call: Call) -> Any:
-        """Name, kind, label and address of every node."""
-        nodes = []
-        for node in self._fabric.nodes():
-            address = (
-                ipv4.text(self._session.running.scheme.ipv4(node.index)) if node.kind == "server" else None
-            )
+        """Name, kind, label and address of every node, or of those that ``matching`` names."""
+        nodes, scheme = [], self._session.running.scheme
+        wanted = call.request.get("matching")
+        numbers = naming.nodes_matching(self._fabric, wanted, scheme) if wanted else range(self._fabric.size)
+        for node in map(self._fabric.node, numbers):
+            address = ipv4.text(scheme.ipv4(node.index)) if node.kind == "server" else None
             nodes.append({"name": node.name, "kind": node.kind, "label": node.label, "ipv4": address})
         return nodes
 
