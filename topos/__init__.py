@@ -24,6 +24,7 @@ read the fabric; of the family they use the coordinates and methods that it decl
     wiring.py       arrays of links from arrays of edges
     randomgraph.py  random regular graphs and lifts, by seed
     galois.py       small finite fields
+    device_names.py  names that interfaces can have, from the names of a file
     file.py         edge: graphs read from files and from networkx
     edge_list.py    edge lists: a link per line
     link_attributes.py  what other programs state of links, in our words

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import networkx as nx
 import pytest
 from scipy.stats import chisquare
 
@@ -27,6 +28,7 @@ from controller.rules import FlowTable
 from hostagent.forwarding import packet
 from tests.ovs import PrivateOvs, poll
 from tests.topos.graphs import built
+from topos import registry
 from topos.fabric import Fabric
 
 #: Frames that are on their way at once: a link of Open vSwitch's dummy ports queues a hundred.
@@ -86,10 +88,19 @@ def check_shares(found: Mapping[Path, int], shares: Mapping[Path, float]) -> Non
     assert chisquare(counts, [scale * one for one in wanted]).pvalue > _LEAST_P
 
 
+def leaf_spine() -> Fabric:
+    """Two leaves and two spines, twice linked each: two choices in a row, eight paths."""
+    graph = nx.MultiGraph([("a", "leaf0"), ("b", "leaf1")])
+    for leaf, spine in itertools.product(("leaf0", "leaf1"), ("spine0", "spine1")):
+        graph.add_edges_from([(leaf, spine)] * 2)
+    nx.set_node_attributes(graph, {name: "server" if name in "ab" else "switch" for name in graph}, "kind")
+    return registry.from_networkx(graph)
+
+
 @pytest.fixture
 def network(request: pytest.FixtureRequest, ovs: PrivateOvs) -> Iterator[Fabric]:
     """A bridge for every switch, linked; every port writes what it sends to a file."""
-    fabric = built(request.param)
+    fabric = leaf_spine() if request.param == "leaf-spine" else built(request.param)
     ovs.add_fabric(fabric)
     words: list[str] = []
     for number in range(len(fabric.link_ends)):
@@ -173,7 +184,7 @@ def _ordered(fabric: Fabric, source: int, hops: dict[int, int]) -> Path:
 
 CASES = [
     ("fattree:4", Ecmp, 400), ("fattree:4", Weighted, 400), ("fattree:8", Ecmp, 800),
-    ("butterfly:3,hosts=1", Ecmp, 400),
+    ("butterfly:3,hosts=1", Ecmp, 400), ("leaf-spine", Ecmp, 400),
 ]  # fmt: skip
 
 

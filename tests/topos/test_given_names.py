@@ -44,6 +44,26 @@ def test_every_name_of_a_file_is_that_node(names: list[str], switches: int) -> N
     assert len({fabric.name(node) for node in range(fabric.size)}) == fabric.size
 
 
+def test_long_names_are_shortened() -> None:
+    names = [
+        "Frankfurt am Main",
+        "Frankfurt",
+        "Frankfurt (Oder)",
+        "Zürich",
+        "St. Gallen",
+        "10 Downing St",
+        "all",
+    ]
+    fabric = network([*names, "h 5"], 0)
+    assert [fabric.name(node) for node in range(8)] == [
+        "Frankfur2", "Frankfurt", "Frankfur3", "Zurich", "St._Galle", "h5", "all2", "h_5",
+    ]  # fmt: skip
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: "b", 1: "x y", 2: "c"}, "label")
+    nx.set_node_attributes(graph, {0: "a 1", 1: "b", 2: "b 2"}, "name")
+    assert len({registry.from_networkx(graph).name(node) for node in range(3)}) == 3
+
+
 def test_our_names_do_not_shadow_those_of_the_file() -> None:
     fabric = network(["h1", "h2", "h3", "s1", "s2"], 2)
     assert [fabric.name(node) for node in range(5)] == ["h1", "h2", "h3", "s1", "s2"]

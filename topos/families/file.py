@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,20 +9,12 @@ from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar
 
+from topos.device_names import device_names
 from topos.family import ParameterError, param
 from topos.file import FileError, GraphData, load
 from topos.graph import IntArray
 from topos.layout import Points, scaled
 from topos.vertices import SymmetricGraph
-
-#: A name that hosts, bridges and their interfaces can have: Linux allows 15 characters, ``-eth99`` among them.
-_USABLE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,8}")
-#: Words that commands understand otherwise.
-_RESERVED = frozenset({"agents", "all", "controller", "link", "lo", "node", "ovsdb"})
-
-
-def _usable(name: str) -> bool:
-    return _USABLE.fullmatch(name) is not None and name not in _RESERVED
 
 
 @dataclass(frozen=True)
@@ -71,13 +62,11 @@ class GivenGraph(SymmetricGraph):
         return self.graph_data.labels[vertex]
 
     def node_names(self) -> Mapping[int, str]:
-        """The names of the graph, or its labels, as far as interfaces can have them; no other node has such a
-        name."""
+        """The names of the graph, or its labels, shortened where interfaces cannot have them; no other node has
+        such a name."""
         given = self.graph_data
-        names: dict[int, str] = {}
-        for vertex, candidates in enumerate(zip(given.names, given.labels, strict=True)):
-            if usable := next(filter(_usable, candidates), None):
-                names[self.node_of(vertex)] = usable
+        found = device_names(list(zip(given.names, given.labels, strict=True)))
+        names = {self.node_of(vertex): name for vertex, name in found.items()}
         servers, switches = self.counts()
         taken = set(names.values())
         for node in range(servers + switches) if taken else ():

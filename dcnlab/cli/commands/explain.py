@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +35,7 @@ def explain(
     from dcnlab.lab.control import runtime
     from dcnlab.lab.inspection.explain import steps
 
+    switches: Collection[str] = ()
     if not scheme and any(found.name == where for found in runtime.labs()):
         found: Sequence[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
     elif not scheme:
@@ -44,6 +45,7 @@ def explain(
         ends = naming.server(fabric, a, bound), naming.server(fabric, b, bound)
         path = steps(bound, *ends, ALL_UP, follow)
         found = [{**asdict(step), "installed": None, "overrides": ""} for step in path]
+        switches = {node.name for node in fabric.nodes() if node.kind == "switch"}
     if json:
         print_json({"steps": found})
     else:
@@ -52,7 +54,7 @@ def explain(
             for branch in step["branches"]:
                 print(f"{'':8}branch: {branch['weight']:.4f} port {branch['port']} to {branch['to']}")
             if step["entry"]:
-                print(f"{'':8}{_kind(step)}: {brief(step['entry'])}")
+                print(f"{'':8}{_kind(step, switches)}: {brief(step['entry'])}")
             if step["overrides"]:
                 print(f"{'':8}overrides: {brief(step['overrides'])}")
     if not found[-1]["delivered"]:
@@ -61,8 +63,8 @@ def explain(
         raise LabError("a switch does not have the entry that the scheme predicts")
 
 
-def _kind(step: dict[str, Any]) -> str:
-    """Whether a step's entry was predicted, or is installed."""
+def _kind(step: dict[str, Any], predicted: Collection[str]) -> str:
+    """Whether a step's entry is a server's rule, is ``predicted`` for a switch, or is installed."""
     if step["installed"] is None:
-        return "rule" if step["node"].startswith("h") else "entry"
+        return "entry" if step["node"] in predicted else "rule"
     return "installed" if step["installed"] else "NOT INSTALLED"

@@ -279,10 +279,8 @@ class RunningLab:
         return controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
 
     def _named(self, links: Sequence[int]) -> str:
-        names = [
-            [self.fabric.name(end.node) for end in (link.a, link.b)] for link in map(self.fabric.link, links)
-        ]
-        return ", ".join("-".join(pair) for pair in names[:4]) + (" and others" if len(names) > 4 else "")
+        names = ["-".join(self.fabric.link_names(link)) for link in links[:4]]
+        return ", ".join(names) + (" and others" if len(links) > 4 else "")
 
     def _controller_events(self) -> int:
         """How many events the controller has reported so far."""

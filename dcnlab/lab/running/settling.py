@@ -125,8 +125,7 @@ class Whole:
         return frozenset(lost if self.absent else ()).union(*(one.cut for one in self.machines))
 
     def _name(self, number: int) -> str:
-        link = self.fabric.link(number)
-        return f"{self.fabric.name(link.a.node)}-{self.fabric.name(link.b.node)}"
+        return "-".join(self.fabric.link_names(number))
 
 
 def await_convergence(look: Callable[[], Whole], timeout: float) -> Whole:

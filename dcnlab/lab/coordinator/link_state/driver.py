@@ -227,9 +227,8 @@ class LinkStateDriver:
         self._changed.notify_all()
 
     def _names(self, link: int) -> list[str]:
-        """The ends of a link."""
-        found = self.fabric.link(link)
-        return [self.fabric.name(end.node) for end in (found.a, found.b)]
+        """The ends of a link, and which of several it is."""
+        return list(self.fabric.link_names(link))
 
     def _run(self, name: str) -> None:
         """Have one machine follow, one update after the other."""
