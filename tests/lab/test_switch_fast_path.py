@@ -134,6 +134,7 @@ def set_entries(lab: Lab, entries: list[str]) -> None:
     """Replace all entries of s0, and wait until the kernel has them as well."""
     last = f"priority=60000,dl_dst={':'.join(['0e'] * 6)} actions=output:1,output:2,output:3,IN_PORT"
     lab.run("s0", ["ovs-ofctl", "-O", "OpenFlow13", "del-flows", "s0"])
+    lab.tables("s0")  # an entry that comes back begins to count anew
     done = lab.run("s0", ["bash", "-c", _ADD, "bash", *entries, last])
     assert done.returncode == 0, done.stderr
     lab.run("s0", ["ovs-appctl", "revalidator/purge"])
@@ -156,6 +157,42 @@ def test_random_frames_go_where_open_vswitch_sends_them(
     assert sum(map(len, expected)) > _FRAMES / 4
     assert found == expected
     assert sum(two_labs[1].tables("s0")["by_kernel"]) > _FRAMES / 10
+    plain, fast = map(counted, two_labs)
+    assert sum(packets for packets, _ in plain.values()) > _FRAMES / 2
+    assert fast == plain
+
+
+def counted(lab: Lab) -> dict[tuple[int, str], tuple[int, int]]:
+    """Packets and bytes of each entry of s0, but for that of the marks, when Open vSwitch has added up."""
+    lab.run("s0", ["ovs-appctl", "revalidator/purge"])
+    found = lab.flows("s0")["flows"]
+    return {
+        (one["priority"], one["match"]): (one["packets"], one["bytes"])
+        for one in found
+        if one["priority"] != 60000
+    }
+
+
+def test_flows_counts_pings_that_the_kernel_forwards(two_labs: tuple[Lab, Lab]) -> None:
+    """Whichever options an entry has beside what it matches, and in whichever words it is printed."""
+    entries = [
+        "priority=5,in_port=1,ip actions=set_field:00:00:00:00:02:01->eth_dst,output:2",
+        "hard_timeout=600,send_flow_rem,priority=5,in_port=2,dl_type=0x0800"
+        " actions=set_field:00:00:00:00:01:01->eth_dst,output:1",
+        "in_port=1,dl_type=0x88b5 actions=output:3",
+        "priority=65535,cookie=2,arp actions=CONTROLLER:65535",
+    ]
+    for lab in two_labs:
+        set_entries(lab, entries)
+        before = counted(lab)
+        assert lab.ping("h0", "h1").held
+        done = lab.run("h0", ["ping", "-q", "-c", "20", "-i", "0.01", "10.0.0.2"])
+        assert done.returncode == 0, done.stdout
+        now = counted(lab)
+        grown = {key: tuple(a - b for a, b in zip(now[key], before[key], strict=True)) for key in now}
+        assert all(grown[5, f"ip,in_port={port}"][0] >= 20 for port in (1, 2)), grown
+        assert all(grown[5, f"ip,in_port={port}"][1] >= 20 * 98 for port in (1, 2)), grown
+    assert sum(two_labs[1].tables("s0")["by_kernel"]) >= 20
 
 
 def test_what_changes_while_frames_flow_holds_at_once() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from controller.rules import Rule
+from controller.rules import Match
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Shard
@@ -95,10 +95,11 @@ class SwitchFastPath:
         """Packets and bytes that the kernel has forwarded for a switch."""
         return self._maps.counts(self._switches[bridge].number)
 
-    def packets(self, bridge: str, rule: Rule) -> int:
-        """Packets that the kernel has forwarded by one entry of a switch, since it was last changed."""
+    def entry_counts(self, bridge: str, priority: int, match: Match) -> tuple[int, int]:
+        """Packets and bytes that the kernel has forwarded by one entry of a switch's first table."""
         switch = self._switches[bridge]
-        return self._maps.entry_count(switch.number, *entries.place(rule, switch.ports))[0]
+        place = entries.place(priority, match, switch.ports)
+        return self._maps.entry_count(switch.number, *place) if place is not None else (0, 0)
 
     def carried(self, bridge: str) -> bool:
         """Whether the kernel has the entries of a switch."""

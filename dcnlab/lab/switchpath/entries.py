@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from controller.rules import Rule
+from controller.rules import Match
 from dcnlab.lab.switchpath.monitor import Entry, Key
 
 #: Destination and source, EtherType, the interface's index, IPv4 destination.
@@ -74,14 +74,15 @@ def lower(table: Mapping[Key, Entry], interfaces: Mapping[int, int]) -> Lookup:
     return found
 
 
-def place(rule: Rule, interfaces: Mapping[int, int]) -> tuple[Shape, bytes]:
-    """The shape and the masked header of a rule of the lab's controller."""
-    match = rule.match
+def place(priority: int, match: Match, interfaces: Mapping[int, int]) -> tuple[Shape, bytes] | None:
+    """The shape and the masked header of an entry; None for one that compares what the kernel does not."""
+    if match.ipv6_dst.mask or match.icmpv6_type:
+        return None
     index = interfaces.get(match.in_port, 0)
     value = _header(match.eth_dst.value, match.eth_src.value, match.eth_type, index, match.ipv4_dst.value)
     kind, port = 0xFFFF * bool(match.eth_type), 0xFFFFFFFF * bool(match.in_port)
     mask = _header(match.eth_dst.mask, match.eth_src.mask, kind, port, match.ipv4_dst.mask)
-    return Shape(rule.priority, mask), value
+    return Shape(priority, mask), value
 
 
 def _header(destination: int, source: int, kind: int, index: int, target: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import socket
@@ -129,9 +130,15 @@ class SwitchMaps:
 
     def entry_count(self, switch: int, shape: Shape, value: bytes) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded by one entry; none where it does not have it."""
-        held = self._held.get(switch, _Held())
-        key = held.number(shape), value
-        return self._count(program.ENTRY_KEY.pack(switch, *key)) if key in held.actions else (0, 0)
+        number = self._held.get(switch, _Held()).known(shape)
+        if number is None:
+            return 0, 0
+        try:
+            return self._count(program.ENTRY_KEY.pack(switch, number, value))
+        except bpf.BpfError as error:
+            if error.errno != errno.ENOENT:
+                raise
+            return 0, 0
 
 
 @dataclass
@@ -146,3 +153,7 @@ class _Held:
     def number(self, shape: Shape) -> int:
         """The number of a shape, which it keeps."""
         return self._numbers.setdefault(shape, len(self._numbers))
+
+    def known(self, shape: Shape) -> int | None:
+        """The number of a shape, if it has one: other threads may ask, and give none."""
+        return self._numbers.get(shape)
