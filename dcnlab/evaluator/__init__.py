@@ -3,6 +3,7 @@
     graph/        fabrics as graphs: distances, shortest paths, cuts, failures
     routing/      schemes over all pairs: next hops, path lengths, table sizes
     traffic/      traffic over routed paths: loads, throughput, latency
+    optimum/      the factor by which any routing could carry a demand, between certified bounds
     reporting/    figures and HTML pages
 
     evaluate.py      schemes on one fabric: ``dcnlab evaluate``

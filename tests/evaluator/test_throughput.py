@@ -12,9 +12,9 @@ from addressing.registry import bind
 from addressing.scheme import path
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.traffic.flows import Flows, flows
 from dcnlab.evaluator.traffic.loads import link_loads
-from dcnlab.evaluator.traffic.optimal import optimal_abt
 from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
 from dcnlab.traffic.patterns import PATTERNS, traffic
 from topos.registry import fabric
@@ -146,12 +146,12 @@ def test_no_routing_exceeds_the_optimal_throughput(spec: str) -> None:
     network = fabric(spec)
     pairs = choose(network, "servers", 1)
     shared = len(pairs) / link_loads(bind("ecmp", network), pairs).max()
-    assert optimal_abt(network) >= shared - 1e-6
+    assert exact_abt(network) >= shared - 1e-6
 
 
 def test_optimal_throughput_by_hand() -> None:
-    assert optimal_abt(fabric("torus:3")) == pytest.approx(6)  # six flows, each on its own directed link
+    assert exact_abt(fabric("torus:3")) == pytest.approx(6)  # six flows, each on its own directed link
     # Four links cross the middle of both cubes, and 12 x 12 flows in each direction.
-    cubes = [optimal_abt(fabric(f"{name}:3,1")) for name in ("hdcube", "mdcube")]
+    cubes = [exact_abt(fabric(f"{name}:3,1")) for name in ("hdcube", "mdcube")]
     assert cubes[0] == pytest.approx(cubes[1])
     assert cubes[0] <= 24 * 23 * 4 / 144

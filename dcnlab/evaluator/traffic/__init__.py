@@ -3,7 +3,6 @@
 flows.py       the directed links that each flow crosses
 loads.py       the load of each directed link
 throughput.py  max-min fair rates, and the aggregate bottleneck throughput (ABT)
-optimal.py     the all-to-all throughput that no routing exceeds, by linear programming
 trees.py       rates along given paths and trees: data replication
 onoff.py       rates over time of flows that alternate between on and off
 arrivals.py    when on/off or Poisson sources create packets

@@ -17,9 +17,9 @@ from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.distances import Distances, distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.traffic.loads import link_loads
-from dcnlab.evaluator.traffic.optimal import optimal_abt
 from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
 from topos.fabric import Fabric
 from topos.registry import fabric, parse
@@ -248,7 +248,7 @@ def _m_over_h() -> Row:
         for name, spread in ((_ALGORITHM, False), (_SPLIT, True))
     ]
     for m in (3, 4):
-        ratio = optimal_abt(fabric(f"mdcube:{m},1")) / optimal_abt(fabric(f"hdcube:{m},1"))
+        ratio = exact_abt(fabric(f"mdcube:{m},1")) / exact_abt(fabric(f"hdcube:{m},1"))
         readings.append(Reading(f"optimal routing, ({m},1)", round(ratio, 6)))
     return Row.by_reading(_claim("m-over-h", source, statement, how, 1, relation=">"), *readings)
 

@@ -1,0 +1,77 @@
+"""The search that keeps some paths of each pair: prices find new ones, shifts of flow balance them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numba
+import numpy as np
+
+from dcnlab.evaluator.optimum.pool import Pool, balance
+from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Problem
+from dcnlab.evaluator.optimum.search import FLOOR, Bounds
+from dcnlab.evaluator.optimum.shortest import shortest_trees, trace
+
+#: Finds for every pair the cheapest path under prices, adds it to the pool, and returns its price.
+Extend = Callable[[Pool, Floats], Floats]
+
+#: New paths are sought under a mean of the current prices and the best so far, which is steadier.
+_MIX = 0.5
+#: The most passes of shifts between two searches for paths.
+_PASSES = 200
+#: Entries of the shortest path trees that are held at a time.
+_TREES = 1 << 20
+
+
+def improve(problem: Problem, bounds: Bounds, rounds: int, pool: Pool, extend: Extend) -> Iterator[Pool]:
+    """Improve ``bounds`` until the gap is met or ``rounds`` are over; yields each flow better than before."""
+    network, amount = problem.network, problem.demands.amount
+    mark, token = np.zeros(len(network.head), np.int64), 1
+    prices = bounds.prices
+    while bounds.rounds < rounds:
+        bounds.rounds += 1
+        mixed = (1 - _MIX) * prices + _MIX * bounds.prices
+        cost = float(amount @ extend(pool, mixed))
+        bounds.priced(mixed, cost)
+        loads = pool.loads(network)
+        if bounds.feasible(loads):
+            yield pool.copy()
+        if bounds.met():
+            return
+        paid = bounds.sharpen(loads, mixed, cost) if bounds.rounds > 1 else 9.0
+        slope = bounds.sharpness / bounds.top
+        steep = np.exp(slope * (loads / network.capacity - bounds.top))
+        prices = (steep + FLOOR) / network.capacity
+        for done in range(_PASSES):  # until the pool fits its prices better than these fit the loads
+            token, now, ideal = balance(
+                amount, pool.arcs, pool.at, pool.length, pool.count, pool.flow,
+                loads, steep, prices, network.capacity, slope, mark, token,
+            )  # fmt: skip
+            if done > 2 and now / ideal - 1 < max(0.1 * bounds.gap, 0.15 * min(paid - 1, 1.0)):
+                break
+        prices /= network.capacity @ prices
+
+
+def over_all_paths(network: Network, demands: Demands) -> Extend:
+    """The cheapest of all paths, by Dijkstra's searches."""
+    threads = numba.get_num_threads()
+    source, rank = demands.source, np.repeat(np.arange(len(demands.sources)), np.diff(demands.first))
+    block = max(1, min(len(demands.sources), _TREES // network.size))
+    parents = np.empty((block, network.size), np.int32)
+
+    def extend(pool: Pool, prices: Floats) -> Floats:
+        distances = np.empty(len(demands))
+        for begin in range(0, len(demands.sources), block):
+            end = min(begin + block, len(demands.sources))
+            shortest_trees(
+                network.start, network.head, prices, demands.sources, demands.first, demands.target,
+                begin, end, parents, distances, threads,
+            )  # fmt: skip
+            pairs = slice(demands.first[begin], demands.first[end])
+            rows, lengths = trace(
+                network.tail, source[pairs], demands.target[pairs], rank[pairs] - begin, parents
+            )
+            pool.insert(pairs.start, rows, lengths, demands.amount)
+        return distances
+
+    return extend

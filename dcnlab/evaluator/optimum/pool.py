@@ -1,0 +1,227 @@
+"""Some paths of each pair with the flow on each, and shifts of flow from dear paths to cheap ones (kernels)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from addressing.jit import compiled, inlined
+from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Offsets
+from dcnlab.evaluator.optimum.search import FLOOR
+from topos.graph import IntArray
+
+#: Slots for paths: so many for all pairs together, within these bounds for one pair.
+_SLOTS, _FEWEST, _MOST = 6_000_000, 6, 128
+
+
+@dataclass(eq=False)
+class Pool:
+    """Path p of pair k is ``arcs[at[k, p] : at[k, p] + length[k, p]]``, from its target backwards.
+
+    It carries ``flow[k, p]``; the flows of a pair add up to its demand as soon as it has a path.
+    """
+
+    arcs: IntArray
+    used: int
+    at: Offsets
+    length: IntArray
+    count: IntArray
+    flow: Floats
+
+    @classmethod
+    def of(cls, demands: Demands, least: int = _FEWEST) -> Pool:
+        """No paths yet; as many slots for each pair as memory allows, and ``least``."""
+        pairs = len(demands)
+        room = int(np.clip(_SLOTS / pairs, max(_FEWEST, least), _MOST))
+        shape = (pairs, room)
+        return cls(
+            np.zeros(1 << 16, np.int32), 0, np.zeros(shape, np.int64), np.zeros(shape, np.int32),
+            np.zeros(pairs, np.int32), np.zeros(shape),
+        )  # fmt: skip
+
+    def insert(self, begin: int, rows: IntArray, lengths: IntArray, amount: Floats) -> None:
+        """Add a path to each pair from ``begin`` on, where it is new: ``rows[i, : lengths[i]]``.
+
+        With all slots full, the path of least flow gives way to the new one, which takes its flow.
+        """
+        need = self.used + int(lengths.sum()) - len(self.arcs)
+        if need > 0:
+            self.arcs = np.concatenate([self.arcs, np.zeros(max(len(self.arcs) // 2, need), np.int32)])
+        self.used = _insert(
+            begin, rows, lengths, amount,
+            self.arcs, self.used, self.at, self.length, self.count, self.flow,
+        )  # fmt: skip
+
+    def copy(self) -> Pool:
+        """The flows as they are now; arcs of paths are never changed, so they are shared."""
+        return Pool(
+            self.arcs, self.used, self.at.copy(), self.length.copy(), self.count.copy(), self.flow.copy()
+        )
+
+    def loads(self, network: Network) -> Floats:
+        """The load of each arc."""
+        return self.loads_between(network, 0, len(self.count))
+
+    def loads_between(self, network: Network, begin: int, end: int) -> Floats:
+        """The load of each arc by the pairs from ``begin`` to ``end``."""
+        found: Floats = _loads(
+            self.arcs, self.at, self.length, self.count, self.flow, begin, end, len(network.head)
+        )
+        return found
+
+    def cheapest(self, prices: Floats) -> Floats:
+        """Per pair the price of its cheapest path."""
+        found: Floats = _cheapest(self.arcs, self.at, self.length, self.count, prices)
+        return found
+
+
+@compiled
+def _insert(
+    begin: int, rows: IntArray, lengths: IntArray, amount: Floats,
+    arcs: IntArray, used: int, at: Offsets, length: IntArray, count: IntArray, flow: Floats,
+) -> int:  # fmt: skip
+    for i in range(len(lengths)):
+        k, new = begin + i, lengths[i]
+        if _known(rows[i], new, arcs, at[k], length[k], count[k]):
+            continue
+        slot = count[k]
+        if slot == at.shape[1]:
+            slot = np.argmin(flow[k])
+        else:
+            count[k] += 1
+            flow[k, slot] = amount[k] if slot == 0 else 0.0
+        at[k, slot], length[k, slot] = used, new
+        arcs[used : used + new] = rows[i, :new]
+        used += new
+    return used
+
+
+@inlined
+def _known(row: IntArray, new: int, arcs: IntArray, at: Offsets, length: IntArray, count: int) -> bool:
+    """Whether one of the ``count`` paths is ``row[:new]``."""
+    for p in range(count):
+        i = 0
+        while i < new and length[p] == new and arcs[at[p] + i] == row[i]:
+            i += 1
+        if i == new:
+            return True
+    return False
+
+
+@compiled
+def _loads(
+    arcs: IntArray,
+    at: Offsets,
+    length: IntArray,
+    count: IntArray,
+    flow: Floats,
+    begin: int,
+    end: int,
+    size: int,
+) -> Floats:
+    loads = np.zeros(size)
+    for k in range(begin, end):
+        for p in range(count[k]):
+            for i in range(at[k, p], at[k, p] + length[k, p]):
+                loads[arcs[i]] += flow[k, p]
+    return loads
+
+
+@inlined
+def _price(arcs: IntArray, begin: int, end: int, prices: Floats) -> float:
+    total = 0.0
+    for i in range(begin, end):
+        total += prices[arcs[i]]
+    return total
+
+
+@compiled
+def _cheapest(arcs: IntArray, at: Offsets, length: IntArray, count: IntArray, prices: Floats) -> Floats:
+    found = np.full(len(count), np.inf)
+    for k in range(len(count)):
+        for p in range(count[k]):
+            found[k] = min(found[k], _price(arcs, at[k, p], at[k, p] + length[k, p], prices))
+    return found
+
+
+@compiled
+def balance(
+    amount: Floats, arcs: IntArray, at: Offsets, length: IntArray, count: IntArray, flow: Floats,
+    loads: Floats, steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Offsets, token: int,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Every pair shifts flow from its dearer paths to its cheapest.
+
+    ``steep`` is exp(slope * (load / capacity - largest)), a price (steep + FLOOR) / capacity; they follow at
+    once.  ``mark`` is scratch, ``token`` larger than all in it.  Returns (token, cost paid, cost if every pair
+    took its cheapest path).
+    """
+    paid, ideal = 0.0, 0.0
+    for k in range(len(count)):
+        best, least = 0, np.inf
+        for p in range(count[k]):
+            price = _price(arcs, at[k, p], at[k, p] + length[k, p], prices)
+            paid += flow[k, p] * price
+            if price < least:
+                least, best = price, p
+        ideal += least * amount[k]
+        to0, to1 = at[k, best], at[k, best] + length[k, best]
+        for p in range(count[k]):
+            if p == best or flow[k, p] <= 0.0:
+                continue
+            token += 1
+            from0, from1 = at[k, p], at[k, p] + length[k, p]
+            moved = _shift(
+                arcs, from0, from1, to0, to1, flow[k, p], steep, prices, capacity, slope, mark, token
+            )
+            if moved <= 0.0:
+                continue
+            flow[k, p] -= moved
+            flow[k, best] += moved
+            for i in range(from0, from1):
+                if mark[arcs[i]] != -token:  # not on both paths
+                    _add(arcs[i], -moved, loads, steep, prices, capacity, slope)
+            for i in range(to0, to1):
+                if mark[arcs[i]] == token:
+                    _add(arcs[i], moved, loads, steep, prices, capacity, slope)
+    return token, paid, ideal
+
+
+@inlined
+def _shift(
+    arcs: IntArray, from0: int, from1: int, to0: int, to1: int, available: float,
+    steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Offsets, token: int,
+) -> float:  # fmt: skip
+    """The flow to shift between two paths; marks arcs on both with ``-token``, on the second only ``token``."""
+    dear, cheap, dear_slope, cheap_slope, narrow = 0.0, 0.0, 0.0, 0.0, np.inf
+    for i in range(to0, to1):
+        mark[arcs[i]] = token
+    for i in range(from0, from1):
+        arc = arcs[i]
+        if mark[arc] == token:
+            mark[arc] = -token
+        else:
+            dear += prices[arc]
+            dear_slope += steep[arc] / capacity[arc] ** 2
+    for i in range(to0, to1):
+        arc = arcs[i]
+        if mark[arc] == token:
+            cheap += prices[arc]
+            cheap_slope += steep[arc] / capacity[arc] ** 2
+            narrow = min(narrow, capacity[arc])
+    if dear <= cheap * (1 + 1e-12):
+        return 0.0
+    cheap = max(cheap, 1e-300)
+    # Where capacities are equal, a shift by ratio * capacity brings the second price to the first of now.
+    ratio = np.log(dear / cheap) / slope
+    step = ratio / (dear_slope / dear + cheap_slope / cheap + 1e-300)
+    return float(min(available, min(ratio * narrow, step)))
+
+
+@inlined
+def _add(
+    arc: int, moved: float, loads: Floats, steep: Floats, prices: Floats, capacity: Floats, slope: float
+) -> None:
+    loads[arc] += moved
+    steep[arc] *= np.exp(slope * moved / capacity[arc])
+    prices[arc] = (steep[arc] + FLOOR) / capacity[arc]
