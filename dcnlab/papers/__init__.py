@@ -10,6 +10,7 @@
     registry.py  finds and runs experiments; writes them as Markdown and HTML
     figures.py   figures of published and measured values
     record.py    the stored results of the last run: verdicts.json
+    oracles.py   independent values: code that shares nothing with what is measured
     measure.py   measurements that several papers share
 
 :mod:`dcnlab.papers.registry` finds the ``EXPERIMENTS`` of every module in a paper's folder.  An experiment

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dcnlab.evaluator.reporting.charts import Chart
+from dcnlab.papers import oracles
 
 Verdict = Literal["holds", "holds by reading", "does not hold", "not measured", "not published"]
 Relation = Literal["=", "<=", ">=", "<", ">"]
@@ -30,8 +31,7 @@ class Claim:
     ``printed`` is the published value (None: the paper gives no number), ``how`` the method of
     measurement.  The claim holds if ``measured relation printed`` is true within ``tolerance``,
     in the unit of the value: half a unit of the last published digit, or more where the paper
-    says "about".  ``computed`` is the result of an independent computation from the paper's
-    definitions, if there is one, and ``spread`` its tolerance.  ``source`` is the place in the
+    says "about".  ``source`` is the place in the
     paper: section, equation, table row or figure.  Where the paper gives a range ("35 % ~ 50 %"),
     ``printed`` is its lower and ``upper`` its upper end: an equality holds within it.
     """
@@ -43,8 +43,6 @@ class Claim:
     how: str
     relation: Relation = "="
     tolerance: float = 0.0
-    computed: float | None = None
-    spread: float = 0.0
     upper: float | None = None
     #: Every claim names its place, be it "not in the paper".
     source: str = field(kw_only=True)
@@ -84,12 +82,34 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Independent:
+    """A value by a function of :mod:`dcnlab.papers.oracles`: code that shares nothing with what is measured.
+
+    ``function`` is its name, ``arguments`` those of the call, so that the call can be made again.
+    """
+
+    value: float
+    function: str
+    arguments: tuple[int | str, ...] = ()
+
+    @classmethod
+    def by(cls, function: Callable[..., float], *arguments: int | str) -> Independent:
+        """The value of a call.  Raises ValueError for a function of another module."""
+        if function.__module__ != oracles.__name__:
+            raise ValueError(f"{function.__module__}.{function.__qualname__} is not in {oracles.__name__}")
+        return cls(function(*arguments), function.__name__, arguments)
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True)
 class Row:
     """A claim and its measured value; None where this program cannot measure it.
 
     Some claims are about one random draw, or depend on a choice that the paper leaves open.  For
     these, ``seen`` is the range of the measured values over seeds or choices: an equality holds
-    if the published value lies in the range, and so does agreement with ``computed``.
+    if the published value lies in the range, and so does agreement with ``independent``.
     """
 
     claim: Claim
@@ -97,6 +117,7 @@ class Row:
     seen: tuple[float, float] | None = None
     #: Where the verdict depends on how a sentence is read: every reading with its value.
     readings: tuple[Reading, ...] = ()
+    independent: Independent | None = None
 
     @classmethod
     def by_reading(cls, claim: Claim, *readings: Reading) -> Row:
@@ -130,11 +151,10 @@ class Row:
     @property
     def agrees(self) -> bool | None:
         """True if the measurement agrees with the independent computation; None without one."""
-        if self.measured is None or self.claim.computed is None:
+        if self.measured is None or self.independent is None:
             return None
         low, high = self.seen or (self.measured, self.measured)
-        slack = self.claim.spread + _EQUAL
-        return low - slack <= self.claim.computed <= high + slack
+        return low - _EQUAL <= self.independent.value <= high + _EQUAL
 
 
 @dataclass(frozen=True)

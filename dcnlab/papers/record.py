@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dcnlab.papers.claim import Claim, Experiment, Reading, Row
+from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Row
 
 RECORD = Path(__file__).with_name("verdicts.json")
 
@@ -64,11 +64,13 @@ def _plain(row: Row) -> dict[str, Any]:
         plain["readings"] = [
             {key: value for key, value in asdict(one).items() if value is not None} for one in row.readings
         ]
+    if row.independent is not None:
+        plain["independent"] = asdict(row.independent)
     return plain
 
 
-_DEFAULTS = {"relation": "=", "tolerance": 0.0, "computed": None, "spread": 0.0, "upper": None}
-_MEASURED = ("measured", "seen", "readings")
+_DEFAULTS = {"relation": "=", "tolerance": 0.0, "upper": None}
+_MEASURED = ("measured", "seen", "readings", "independent")
 
 
 def _row(plain: Mapping[str, Any]) -> Row:
@@ -77,7 +79,9 @@ def _row(plain: Mapping[str, Any]) -> Row:
         Reading(one["name"], one["measured"], _range(one.get("seen")), one.get("printed"))
         for one in plain.get("readings", ())
     )
-    return Row(Claim(**claim), plain["measured"], _range(plain.get("seen")), readings)
+    found = plain.get("independent")
+    independent = found and Independent(found["value"], found["function"], tuple(found["arguments"]))
+    return Row(Claim(**claim), plain["measured"], _range(plain.get("seen")), readings, independent)
 
 
 def _range(seen: Sequence[float] | None) -> tuple[float, float] | None:

@@ -21,20 +21,20 @@ from topos.spec import lookup
 _READING = (
     "*Published* is the value in the paper, with its relation to the measured value (equality where none is"
     " shown). A claim holds if the measured value satisfies the relation. The tolerance is half a unit of the"
-    ' last published digit, or more where the paper says "about". *Independent* is the result of an'
-    " independent computation from the paper's definitions, if there is one. *Source* is the place in the"
-    " paper. A range, such as 35 to 50, holds between its ends. Where a verdict depends on how a sentence is"
-    " read, every reading is listed with its value, and the verdict names those under which the claim holds."
-    " Some criteria were chosen after the first results were known; keep this in mind for verdicts close to"
-    " a limit. These are: WMGR's whole percentages have a tolerance of half a unit. On DCell the root matters,"
-    " so the value is the mean over twelve roots, and it agrees with the independent computation if the range"
-    " over the roots covers that (all other WMGR rows use server h0). HR-SW's random networks are judged by"
-    " their range or 95 % interval over the seeds; their means have a tolerance of 1.5 (the 31 % and 46 % of"
-    " Figure 3), 0.5 (43.4 %) and 0.05 hops (9.05), and the seed with the largest tables of TZ-Random is"
-    " a reading of its own. In WMGR's Tables I to IV a quantity may grow 20 % faster than the printed order,"
-    " for lower-order terms. CLOT's throughput gains have a tolerance of half a percentage point, Valiant's"
-    " 50 % one of a whole point. The paper gives no loads for its Figures 15 to 17; those that are readings,"
-    " with and without credits, were chosen here."
+    ' last published digit, or more where the paper says "about". *Independent* has a value where a function'
+    " of [dcnlab/papers/oracles.py](../dcnlab/papers/oracles.py) computes it too: by networkx, scipy or brute"
+    " force from the paper's definitions, without the program's topologies, schemes and evaluator. The call is"
+    " beside it. *Source* is the place in the paper. A range, such as 35 to 50, holds between its ends. Where"
+    " a verdict depends on how a sentence is read, every reading is listed with its value, and the verdict"
+    " names those under which the claim holds. Some criteria were chosen after the first results were known;"
+    " keep this in mind for verdicts close to a limit. These are: WMGR's whole percentages have a tolerance of"
+    " half a unit. On DCell the root matters, so the value is the mean over twelve roots (all other WMGR rows"
+    " use server h0). HR-SW's random networks are judged by their range or 95 % interval over the seeds; their"
+    " means have a tolerance of 1.5 (the 31 % and 46 % of Figure 3), 0.5 (43.4 %) and 0.05 hops (9.05), and"
+    " the seed with the largest tables of TZ-Random is a reading of its own. In WMGR's Tables I to IV a"
+    " quantity may grow 20 % faster than the printed order, for lower-order terms. CLOT's throughput gains"
+    " have a tolerance of half a percentage point, Valiant's 50 % one of a whole point. The paper gives no"
+    " loads for its Figures 15 to 17; those that are readings, with and without credits, were chosen here."
 )
 _VERDICTS: tuple[Verdict, ...] = (
     "holds", "holds by reading", "does not hold", "not published", "not measured",
@@ -101,7 +101,8 @@ def cells(row: Row) -> tuple[str, ...]:
     relation = "" if claim.relation == "=" else f"{claim.relation} "
     published = "-" if claim.printed is None else f"{relation}{_number(claim.printed)}"
     published += "" if claim.upper is None else f" to {_number(claim.upper)}"
-    independent = "-" if claim.computed is None else _number(claim.computed)
+    found = row.independent
+    independent = "-" if found is None else f"{_number(found.value)} by {found}"
     return claim.statement, claim.source, published, independent, _measured(row), row.judgement
 
 
@@ -146,7 +147,7 @@ def measured_only(rows: Iterable[Row]) -> Section | None:
     header, lines = _by_quantity(found)
     filled = sum(value != "-" for _, *values in lines for value in values)
     wide = len(header) - 1 > _MOST_QUANTITIES or 2 * filled < len(lines) * (len(header) - 1)
-    if wide or any(row.claim.computed is not None for row in found):
+    if wide or any(row.independent is not None for row in found):
         header = ("of", "measured", "independent")
         lines = [(cell[0], cell[4], cell[3]) for cell in map(cells, found)]
     return Section(title, "", *_without_empty(header, lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -11,7 +10,8 @@ import pytest
 from addressing.registry import bind
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
-from dcnlab.papers.claim import Claim, Reading, Row
+from dcnlab.papers import oracles
+from dcnlab.papers.claim import Claim, Independent, Reading, Row
 from dcnlab.papers.clot.shortest_paths import shortest_paths
 from dcnlab.papers.hrsw.comparison import largest_table
 from dcnlab.papers.hrsw.small_worlds import cluster_diameters
@@ -72,9 +72,9 @@ def test_a_published_range_holds_between_its_ends() -> None:
 def test_totals_count_agreement_only_where_something_was_compared() -> None:
     claim = Claim("x", "paper", "share", 5, "by hand", source="x")
     assert totals([Row(claim, 5)]) == "1 holds."
-    assert totals([Row(replace(claim, computed=5), 5)]).endswith(
-        "1 of 1 agree with the independent computation."
-    )
+    row = Row(claim, 5, independent=Independent.by(oracles.dcube_diameter, "hdcube", 2))
+    assert totals([row]).endswith("0 of 1 agree with the independent computation.")
+    assert cells(row)[3] == "4 by dcube_diameter(hdcube, 2)"
 
 
 def test_large_numbers_are_shown_whole_as_papers_print_them() -> None:
@@ -127,11 +127,10 @@ def test_reports_have_rows_and_verdicts() -> None:
 
 
 def test_agreement_is_judged_by_the_range_over_choices() -> None:
-    claim = Claim("x", "paper", "share", None, "roots", computed=75.6, spread=0.1, source="x")
-    assert Row(claim, 76.3, (72.7, 78.9)).agrees
-    assert Row(claim, 76.3, (75.7, 78.9)).agrees
-    assert Row(claim, 76.3, (75.8, 78.9)).agrees is False
-    assert Row(claim, 76.3).agrees is False
+    claim, known = Claim("x", "paper", "share", None, "roots", source="x"), Independent(75.6, "f")
+    assert Row(claim, 76.3, (72.7, 78.9), independent=known).agrees
+    assert Row(claim, 76.3, (75.7, 78.9), independent=known).agrees is False
+    assert Row(claim, 76.3, independent=known).agrees is False
     assert cells(Row(claim, 76.3, (72.7, 78.9)))[4] == "76.3 (72.7 to 78.9)"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dcnlab.cli.commands.reproduce import reproduce
 from dcnlab.papers import record
-from dcnlab.papers.claim import Claim, Reading, Result, Row
+from dcnlab.papers.claim import Claim, Independent, Reading, Result, Row
 from dcnlab.papers.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
@@ -125,9 +125,10 @@ def test_the_document_opens_with_one_row_per_paper(committed: str) -> None:
 
 ROWS = (
     Row(
-        Claim("a", "paper", "about 5", 5, "by hand", "<=", 0.5, computed=5.2, spread=0.1, source="§ 1"),
+        Claim("a", "paper", "about 5", 5, "by hand", "<=", 0.5, source="§ 1"),
         5.25,
         (5.0, 5.5),
+        independent=Independent(5.2, "f", ("torus", 4)),
     ),
     Row(Claim("b", "paper", "no figure", None, "by hand", source="Fig. 3"), None),
     Row.by_reading(

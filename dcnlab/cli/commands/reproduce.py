@@ -146,7 +146,7 @@ def _plain(row: Row) -> dict[str, Any]:
         "printed": claim.printed,
         "upper": claim.upper,
         "relation": claim.relation,
-        "computed": claim.computed,
+        "independent": row.independent and {"value": row.independent.value, "call": str(row.independent)},
         "measured": row.measured,
         "verdict": row.verdict,
     }

@@ -35,9 +35,8 @@ _PAIRS, _SOURCES = 24, 8
 
 def _claim(
     name: str, source: str, statement: str, how: str, printed: float | None = None, relation: Relation = "=",
-    computed: float | None = None,
 ) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, computed=computed, source=source)
+    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 # --- Figure 4: how many paths, and how large a complete graph -------------------------
@@ -217,14 +216,14 @@ def _theorems() -> Iterator[Row]:
             spec, m = f"{family}:{n},{k}", n // k
             strict, weak, _, _ = one_to_one(spec)
             statement = f"{spec}: parallel paths (neighbouring switches have k - 1 more)"
-            yield Row(_claim(f"{spec}-parallel", source, statement, how, m, computed=m), strict)
-            yield Row(_claim(f"{spec}-weak", source, f"{spec}: weak parallel paths", how, n, computed=n), weak)
+            yield Row(_claim(f"{spec}-parallel", source, statement, how, m), strict)
+            yield Row(_claim(f"{spec}-weak", source, f"{spec}: weak parallel paths", how, n), weak)
     how = f"from {_SOURCES} sources; disjointness checked for each; members' own links may be shared"
     for family in ("hdcube", "mdcube"):
         for m in (3, 4, 6, 8):
             spec = f"{family}:{m},1"
             statement = f"{spec}: servers of an edge-disjoint complete graph, m + 1"
-            claim = _claim(f"{spec}-complete", _THEOREM7, statement, how, m + 1, computed=m + 1)
+            claim = _claim(f"{spec}-complete", _THEOREM7, statement, how, m + 1)
             yield Row(claim, one_to_several(spec)[0])
     yield from _literal()
 

@@ -20,21 +20,23 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.traffic.loads import link_loads
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers import oracles
+from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Relation, Row
 from topos.fabric import Fabric
 from topos.registry import fabric, parse
 
 _PAPER = "Guo et al., DCube"
 _SIZES = range(1, 10)
+_MOST_DIMENSIONS = 8
 _EXACT = "exact over all pairs of servers, in server hops"
 _SWITCH_HOPS = "exact over all pairs of switches; a switch hop is three links"
 
 
 def _claim(
     name: str, source: str, statement: str, how: str, printed: float | None = None,
-    computed: float | None = None, relation: Relation = "=",
+    relation: Relation = "=",
 ) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, computed=computed, source=source)
+    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 @cache
@@ -56,44 +58,50 @@ def between_switches(m: int) -> int:
 def _theorems() -> Iterator[Row]:
     for m in _SIZES:
         found = between_servers("hdcube", m).diameter
-        claim = _claim(f"h-{m}", "Section 4, Theorem 1", f"H diameter 2m+1, m = {m}", _EXACT, 2 * m + 1, 2 * m)
-        yield Row(claim, found)
+        claim = _claim(f"h-{m}", "Section 4, Theorem 1", f"H diameter 2m+1, m = {m}", _EXACT, 2 * m + 1)
+        yield Row(claim, found, independent=_between("hdcube", m))
     for m in _SIZES:
         printed = 2 * math.ceil((m + 1) / 2) + 1
-        computed = {1: 2, 2: 4}.get(m, printed)
         statement = f"M diameter 2 ceil((m+1)/2) + 1, m = {m}"
-        claim = _claim(f"m-{m}", "Section 4, Theorem 3", statement, _EXACT, printed, computed)
-        yield Row(claim, between_servers("mdcube", m).diameter)
+        claim = _claim(f"m-{m}", "Section 4, Theorem 3", statement, _EXACT, printed)
+        yield Row(claim, between_servers("mdcube", m).diameter, independent=_between("mdcube", m))
     source = "Section 3, 'The node degree and network diameter of the m-dimensional 1-möbius cube'"
     for m in range(2, 10):
         printed = math.ceil((m + 1) / 2)
         statement = f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}"
-        claim = _claim(f"mobius-{m}", source, statement, _SWITCH_HOPS, printed, printed)
-        yield Row(claim, between_switches(m))
+        claim = _claim(f"mobius-{m}", source, statement, _SWITCH_HOPS, printed)
+        known = Independent.by(oracles.cube_diameter, "mdcube", m)
+        yield Row(claim, between_switches(m), independent=known)
     yield from _averages()
     yield from _counts()
 
 
+def _between(cube: str, m: int) -> Independent | None:
+    """The diameter by the oracle, which needs memory for all pairs."""
+    return Independent.by(oracles.dcube_diameter, cube, m) if 1 < m <= _MOST_DIMENSIONS else None
+
+
 def _averages() -> Iterator[Row]:
-    for family, place, about, computed in (
-        ("hdcube", "proof of Theorem 8, 'approximates to n/k'", 8, 8.065),
-        ("mdcube", "proof of Lemma 1, 'approximates to n/2k'", 4, 6.770),
+    for family, place, about in (
+        ("hdcube", "proof of Theorem 8, 'approximates to n/k'", 8),
+        ("mdcube", "proof of Lemma 1, 'approximates to n/2k'", 4),
     ):
         statement = f"average path of {family}:8,1 about {about}"
-        claim = _claim(f"{family}-average", f"Section 5, {place}", statement, _EXACT, about, computed)
-        claim = replace(claim, tolerance=0.5, spread=0.0005)
-        yield Row(claim, between_servers(family, 8).mean)
+        claim = _claim(f"{family}-average", f"Section 5, {place}", statement, _EXACT, about)
+        known = Independent.by(oracles.dcube_mean, family, 8)
+        yield Row(replace(claim, tolerance=0.5), between_servers(family, 8).mean, independent=known)
     source = "Section 1, 'Note that the möbius cube has a diameter approximately half'"
     hyper, mobius_cube = (_switch_distances(f"{family}:8,1") for family in ("hdcube", "mdcube"))
-    for name, printed, measured in (
-        ("diameter", 1 / 2, mobius_cube.max() / hyper.max()),
-        ("expected distance", 2 / 3, mobius_cube.mean() / hyper.mean()),
+    for mean, name, printed, measured in (
+        (0, "diameter", 1 / 2, mobius_cube.max() / hyper.max()),
+        (1, "expected distance", 2 / 3, mobius_cube.mean() / hyper.mean()),
     ):
         statement = f"{name} of the 1-moebius cube divided by that of the hypercube, m = 8, about {printed:.3g}"
         claim = _claim(
             f"mobius-over-hyper-{name}", source, statement, f"{_SWITCH_HOPS}; tolerance 0.05", printed
         )
-        yield Row(replace(claim, tolerance=0.05), float(measured))
+        known = Independent.by(oracles.cube_ratio, 8, mean)
+        yield Row(replace(claim, tolerance=0.05), float(measured), independent=known)
 
 
 def _counts() -> Iterator[Row]:
@@ -123,14 +131,14 @@ def _algorithms() -> Iterator[Row]:
     yield from _expansions()
     how = "all ordered pairs of switches, including equal ones"
     source = "Section 4, 'To generate the shortest path between A and B'; Algorithm 3"
-    for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
+    for m in (3, 4, 6, 8):
         taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
         longer = np.array(taken) - _switch_distances(f"mdcube:{m},1")
         statement = f"pairs for which Algorithm 3 is not shortest (the paper: shortest), m = {m}, %"
-        claim = _claim(f"algorithm-3-{m}", source, statement, how, 0, computed, "<=")
-        yield Row(replace(claim, spread=0.5), 100 * float((longer > 0).mean()))
+        claim = _claim(f"algorithm-3-{m}", source, statement, how, 0, "<=")
+        yield Row(claim, 100 * float((longer > 0).mean()))
         statement = f"largest excess of Algorithm 3's paths in switch hops, m = {m}"
-        yield Row(_claim(f"excess-{m}", source, statement, how, 0, 1, "<="), int(longer.max()))
+        yield Row(_claim(f"excess-{m}", source, statement, how, 0, "<="), int(longer.max()))
         source_bound = "Section 4, proof of Theorem 3, 'Thus, Algorithm 3 ensures'"
         statement = f"most switch hops of Algorithm 3, m = {m}, at most ceil((m+1)/2)"
         bound = math.ceil((m + 1) / 2)
@@ -220,15 +228,15 @@ _ALGORITHM, _SPLIT = "the paper's algorithm", "split evenly over all shortest pa
 
 def _all_to_all() -> Iterator[Row]:
     cases = (
-        ("hdcube", "Theorem 8, N / (2/3 n/k)", 3 * 2048 / (2 * 8), 417, 504),
-        ("mdcube", "Lemma 1, N / (1/3 n/k)", 3 * 2048 / 8, 309, 441),
+        ("hdcube", "Theorem 8, N / (2/3 n/k)", 3 * 2048 / (2 * 8)),
+        ("mdcube", "Lemma 1, N / (1/3 n/k)", 3 * 2048 / 8),
     )
-    for family, place, printed, routed, split in cases:
+    for family, place, printed in cases:
         spec = f"{family}:8,1"
-        for name, spread, computed in ((_ALGORITHM, False, routed), (_SPLIT, True, split)):
+        for name, spread in ((_ALGORITHM, False), (_SPLIT, True)):
             statement = f"all-to-all ABT of {spec}, {name} (the formula's value)"
-            claim = _claim(f"abt-{family}-{spread}", f"Section 5, {place}", statement, _ABT, printed, computed)
-            yield Row(replace(claim, tolerance=0.5, spread=0.5), _abt(spec, spread))
+            claim = _claim(f"abt-{family}-{spread}", f"Section 5, {place}", statement, _ABT, printed)
+            yield Row(replace(claim, tolerance=0.5), _abt(spec, spread))
     yield _m_over_h()
     yield _dcell_formula()
     source = "Section 5, 'ABT of Fat-Tree and BCube are N'"

@@ -1,0 +1,72 @@
+"""Independent values: each comes from one function of dcnlab.papers.oracles, and from nothing else."""
+
+from __future__ import annotations
+
+import ast
+import math
+from pathlib import Path
+
+import pytest
+
+from dcnlab import papers
+from dcnlab.papers import oracles, record
+from dcnlab.papers.claim import Independent, Row
+from dcnlab.papers.dcube.theorems import between_servers
+
+ROWS = [row for rows in record.load(record.RECORD).values() for row in rows if row.independent is not None]
+FOLDER = Path(papers.__file__).parent
+PRINTED = 3
+
+
+def test_a_value_by_other_code_than_the_oracles_is_refused() -> None:
+    with pytest.raises(ValueError, match="not in dcnlab"):
+        Independent.by(math.sqrt, 4)
+    with pytest.raises(ValueError, match="not in dcnlab"):
+        Independent.by(lambda: between_servers("hdcube", 2).diameter)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.glob("*/*.py")), ids=lambda path: f"{path.parent.stem}-{path.stem}"
+)
+def test_no_independent_value_is_written_or_shares_the_expression_of_the_published_one(path: Path) -> None:
+    """Papers make them by calls of Independent.by with a function and parameters, never from a formula."""
+    tree = ast.parse(path.read_text())
+    published = {
+        ast.dump(call.args[PRINTED])
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") == "Claim"
+        and len(call.args) > PRINTED
+        and not isinstance(call.args[PRINTED], ast.Constant)
+    }
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        if getattr(call.func, "id", "") == "Independent":
+            pytest.fail(f"{path.name}:{call.lineno}: an independent value without a call")
+        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func) == "Independent.by":
+            allowed = (ast.Name, ast.Constant, ast.Attribute, ast.Starred, ast.IfExp, ast.Call)
+            for one in call.args[1:]:
+                assert isinstance(one, allowed), f"{path.name}:{call.lineno}: a formula as argument"
+                assert ast.dump(one) not in published, (
+                    f"{path.name}:{call.lineno}: the published value as argument"
+                )
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.claim.id}")
+def test_the_recorded_call_gives_the_recorded_value_and_the_measured_one(row: Row) -> None:
+    assert row.independent is not None
+    function = getattr(oracles, row.independent.function)
+    assert function(*row.independent.arguments) == row.independent.value
+    assert row.agrees
+
+
+def test_a_published_value_that_is_wrong_is_not_copied() -> None:
+    """Where the paper is wrong and an oracle knows the value, the two differ."""
+    differing = {
+        row.claim.id
+        for row in ROWS
+        if row.independent is not None
+        and row.claim.printed is not None
+        and row.verdict == "does not hold"
+        and abs(row.independent.value - row.claim.printed) > row.claim.tolerance
+    }
+    assert {"h-4", "m-2", "bcube:6,2-D", "bisection-4-2"} & differing
