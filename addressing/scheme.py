@@ -64,7 +64,7 @@ class Scheme(ABC):
     #: True when servers evaluate the rule itself and hold no table.  Table sizes then count switches only.
     computed: ClassVar[bool] = False
     #: True when a packet may leave a switch by the port on which it arrived, for example where two
-    #: phases of a route meet.  Switches drop such packets unless their entries allow it.
+    #: phases of a route meet.  Switches drop such packets unless their entries allow it (``may_return``).
     hairpin: ClassVar[bool] = False
 
     fabric: Fabric
@@ -141,6 +141,11 @@ class Scheme(ABC):
         """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,
         with other failures known.  Compiling it then changes nothing."""
         return False
+
+    def may_return(self, at: int, pattern: Pattern) -> bool:
+        """Whether packets that the entry with ``pattern`` matches may leave switch ``at`` by their arrival
+        port."""
+        return self.hairpin
 
     def in_flooding_scope(self, at: int, origin: int) -> bool:
         """Whether server ``at`` keeps the link state that server ``origin`` floods, where servers

@@ -7,7 +7,7 @@ match no entry.
 
 Hairpin forwarding needs care: OpenFlow drops ``output:p`` for packets that arrived at port p.  Most schemes
 never need it, and the drop breaks two-node loops while tables change.  A scheme that needs it
-(``Scheme.hairpin``) gets ``set_field:0->in_port`` before its outputs, which lifts the restriction without a
+(``Scheme.may_return``) gets ``set_field:0->in_port`` before its outputs, which lifts the restriction without a
 second entry.  An entry whose pattern names the port uses ``IN_PORT``.
 """
 
@@ -55,7 +55,10 @@ def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> Flo
     """
     table = compile_table(scheme, switch, links)
     buckets_of = functools.cache(functools.partial(_buckets, scheme, switch))  # many entries share next hops
-    entries = [(entry, buckets_of(entry.pattern.in_port, entry.next_hops)) for entry in table.entries]
+    entries = [
+        (entry, buckets_of(_returning(scheme, switch, entry.pattern), entry.next_hops))
+        for entry in table.entries
+    ]
     numbers = _group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
     flows = {
         Rule(
@@ -108,11 +111,16 @@ def _tag_mac(value: int, mask: int, bits: int) -> Masked:
     return Masked(mac.align(value, bits), mac.align(mask, bits))
 
 
-def _buckets(scheme: Scheme, switch: int, in_port: int, next_hops: NextHops) -> tuple[Bucket, ...]:
+def _returning(scheme: Scheme, switch: int, pattern: Pattern) -> int | None:
+    """The port that packets may leave by though they arrived there: the pattern's, any (0), or none."""
+    return pattern.in_port or (0 if scheme.may_return(switch, pattern) else None)
+
+
+def _buckets(scheme: Scheme, switch: int, returning: int | None, next_hops: NextHops) -> tuple[Bucket, ...]:
     """The next hops with their weights; those with equal actions are merged.  A single one has weight 1."""
     shares: dict[Actions, float] = {}
     for action, weight in next_hops:
-        actions = _actions(scheme, switch, in_port, action)
+        actions = _actions(scheme, switch, returning, action)
         shares[actions] = shares.get(actions, 0.0) + weight
     return tuple(map(Bucket, integer_weights(list(shares.values())), shares))
 
@@ -132,7 +140,7 @@ def integer_weights(shares: list[float]) -> list[int]:
     return [max(1, round(share / max(shares) * _MAX_WEIGHT)) for share in shares]
 
 
-def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actions:
+def _actions(scheme: Scheme, switch: int, returning: int | None, action: object) -> Actions:
     """The OpenFlow actions of one action; a switch never delivers to itself."""
     if not isinstance(action, Forward):
         return ()
@@ -144,9 +152,9 @@ def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actio
     if end is not None and plain and scheme.label_field is Field.ETH_DST:
         actions = [item for item in actions if item.field != "eth_dst"]
         actions.append(SetField("eth_dst", mac.hardware(end.node, end.number)))
-    if action.port == in_port:
+    if action.port == returning:
         return (*actions, Output(rules.IN_PORT))
-    if scheme.hairpin and not plain and not in_port:
+    if returning == 0 and not plain:
         actions.append(SetField("in_port", 0))
     return (*actions, Output(action.port))
 

@@ -68,7 +68,7 @@ def siblings(package: str) -> nx.DiGraph[str]:
 
 def packages() -> nx.DiGraph[str]:
     """The top-level packages, and those inside dcnlab, with an edge where one imports from another."""
-    inside = ("cli", "experiments", "papers", "lab", "evaluator", "traffic")
+    inside = ("cli", "experiments", "papers", "lab", "evaluator", "traffic", "verifier")
     groups = [*PACKAGES, *(f"dcnlab.{name}" for name in inside)]
 
     def group(module: str) -> str:

@@ -103,7 +103,17 @@ class Tz(VertexScheme):
             return self._leave(at, port, links)
         target = vertex if self._stores(at, vertex) else landmark
         nearer = next(self.shortest_paths.next_hop_ports(at, target, links), None)
+        if nearer is not None and nearer == header.in_port and landmark != at:
+            # A landmark has sent it by the port in its label, and the node there does not store it.
+            return drop("no node has this label")
         return drop("no path is up") if nearer is None else only(Forward(nearer))
+
+    def may_return(self, at: int, pattern: Pattern) -> bool:
+        """Only a landmark turns packets round, towards the vertices that it represents.
+
+        If other nodes did, a packet for a label that no node has would go back and forth between a landmark and
+        the node at the port in the label."""
+        return at in self.landmarks and pattern.mask != self._behind(0).mask
 
     def _stores(self, at: int, vertex: int) -> bool:
         """True when ``vertex`` is in the cluster of ``at``, or ``at`` is the landmark that stores it."""

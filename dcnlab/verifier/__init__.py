@@ -1,0 +1,8 @@
+"""Proofs about tables: over all packets, none loops, none is lost that should arrive, none arrives elsewhere.
+
+- search: every state that packets can be in, and what can become of them
+- atoms: classes of headers that tables cannot tell apart
+- checking: what must hold of packets, and violations with their paths
+- offline: a scheme's compiled tables and its rule as steps of packets
+- sweep: a scheme proved intact and after each of many failures
+"""

@@ -1,0 +1,132 @@
+"""A scheme proved on a network: intact, and after each of many failures, known to the control plane or not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from addressing.scheme import Scheme
+from dcnlab.verifier.checking import Check, Report
+from dcnlab.verifier.offline import Offline, Tables
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
+from topos.spec import SpecError
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What has failed, in words, and the links that are down by it."""
+
+    words: str
+    links: LinkState
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was proved of one failure.
+
+    ``known`` holds once the control plane knows of it and tables have changed, ``unknown`` while only the ends
+    of the links do (None if not asked for); ``any_packet`` of all packets that servers could send, known.
+    ``entries`` is the number of entries of switches that change.
+    """
+
+    failure: Failure
+    known: Report
+    unknown: Report | None = None
+    any_packet: Report | None = None
+    entries: int = 0
+
+    @property
+    def reports(self) -> dict[str, Report]:
+        """The reports by the names of their attributes."""
+        found = {"known": self.known, "unknown": self.unknown, "any_packet": self.any_packet}
+        return {name: report for name, report in found.items() if report is not None}
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing is violated."""
+        return all(report.held for report in self.reports.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        reports = {name: report.as_dict() for name, report in self.reports.items()}
+        return {"failure": self.failure.words, "held": self.held, "entries_changed": self.entries, **reports}
+
+
+def failures(fabric: Fabric, text: str, seed: int = 1) -> list[Failure]:
+    """The failures that ``none``, ``links``, ``nodes`` or ``pairs:50`` names; SpecError for other texts.
+
+    ``pairs:N`` draws N pairs of links."""
+    kind, _, number = text.partition(":")
+    if kind == "pairs" and number.isdigit():
+        return list(_pairs(fabric, int(number), seed))
+    if text == "none":
+        return [Failure("none", ALL_UP)]
+    if text == "links":
+        return [
+            Failure(_link(fabric, link), LinkState(frozenset({link}))) for link in range(len(fabric.link_ends))
+        ]
+    if text == "nodes":
+        every = ((node, frozenset(fabric.links_of(node))) for node in range(fabric.size))
+        return [Failure(fabric.name(node), LinkState(links)) for node, links in every]
+    raise SpecError(f"--failures: {text!r} is none of none, links, nodes, pairs:NUMBER")
+
+
+def _pairs(fabric: Fabric, count: int, seed: int) -> Iterator[Failure]:
+    draw, links = random.Random(seed), range(len(fabric.link_ends))
+    if len(links) < 2:
+        return
+    for _ in range(count):
+        both = sorted(draw.sample(links, 2))
+        yield Failure(" and ".join(_link(fabric, link) for link in both), LinkState(frozenset(both)))
+
+
+def _link(fabric: Fabric, number: int) -> str:
+    link = fabric.link(number)
+    return f"{fabric.name(link.a.node)}-{fabric.name(link.b.node)}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be proved: of the failures that ``failures`` names, with ``unknown`` also while the control
+    plane does not know of them; with ``any_packet`` of all packets and not only of those that servers send."""
+
+    failures: str = "none"
+    unknown: bool = False
+    any_packet: bool = False
+    seed: int = 1
+
+
+def sweep(
+    scheme: Scheme,
+    question: Question,
+    text: str = "",
+    progress: Callable[[str, float | None], None] | None = None,
+) -> Iterator[Outcome]:
+    """What is proved of each failure; ``text`` is the scheme's specification, for commands."""
+    cases = failures(scheme.fabric, question.failures, question.seed)
+    whole = Tables(scheme)
+    for done, failure in enumerate(cases):
+        if progress is not None:
+            progress(failure.words, done / len(cases))
+        yield outcome(whole, failure, question, text)
+
+
+def outcome(whole: Tables, failure: Failure, question: Question, text: str = "") -> Outcome:
+    """What is proved of one failure; ``whole`` has the tables of the intact network."""
+    links = failure.links
+    tables = Tables(whole.scheme.with_failures(links), whole) if links else whole
+    after = Offline(tables, links, text)
+    known = Check(after).pairs(after.starts())
+    unknown = None
+    if question.unknown and links:
+        before = Offline(whole, links, text)
+        unknown = Check(before).pairs(before.starts(), losses=False)
+    anything = None
+    if question.any_packet:
+        anything = Check(after).any_packet(
+            place for header in after.classes() for place in after.injected(header)
+        )
+    return Outcome(failure, known, unknown, anything, tables.changed())
