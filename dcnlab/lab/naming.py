@@ -161,6 +161,11 @@ def _at(fabric: Fabric, text: str, address: int) -> int:
         raise UsageError(f"{text} stands for {label}, which is not in {fabric.family.title}") from None
 
 
+def named_node(fabric: Fabric, what: str, scheme: Scheme | None = None) -> int | None:
+    """The node that is to be restarted, plain hosts included; otherwise as :func:`process`."""
+    return process(fabric, what, scheme) if what in PROCESSES else node(fabric, what, scheme)
+
+
 def process(fabric: Fabric, what: str, scheme: Scheme | None = None) -> int | None:
     """The node whose process is meant: a server's agent or a switch's ovs-vswitchd.
 

@@ -7,6 +7,7 @@ of them wait, they are handled in batches (:mod:`hostagent.runtime.mmsg`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -35,6 +36,8 @@ Handler = Callable[[bool], None]
 _ENOUGH = 64
 #: The host, in place of a port number.
 _HOST = 0
+#: A descriptor that is none.
+_NOTHING = -1
 
 
 class AgentIO:
@@ -64,8 +67,10 @@ class AgentIO:
         self._buffers = slots
         #: The ports at which packets come one at a time.
         self._one_at_a_time = {_HOST, *(nic.port for nic in devices.nics)}
-        self._nics = {nic.port: nic.socket.fileno() for nic in devices.nics}
-        self._ports = {nic.index: nic.port for nic in devices.nics}
+        #: What is sent by a port whose interface is missing is an error like others.
+        self._nics = dict.fromkeys(sorted(devices.missing), _NOTHING)
+        self._nics |= {nic.port: nic.socket.fileno() for nic in devices.nics}
+        self._ports = {nic.index: nic for nic in devices.nics}
         self._ports_down: set[int] = set()
         # Looked up at each event: the worker replaces ``report``.
         self._context = AgentContext(
@@ -76,15 +81,16 @@ class AgentIO:
             devices.assign_address,
             generation,
         )
-        for nic in devices.nics:
-            self._handle_link_change(nic.port, nic.port in devices.up)
+        for port in self._nics:
+            self._handle_link_change(port, port in devices.up)
 
     def descriptors(self) -> set[int]:
         """All descriptors that are open for this agent."""
         netlink = self.devices.netlink
         spare = set() if netlink is None else {netlink.socket.fileno()}
         spare |= {each.fileno() for nic in self.devices.nics for each in nic.control}
-        return spare | {*self._nics.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
+        spare |= {nic.socket.fileno() for nic in self.devices.nics}
+        return spare | {self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Handler]:
         """The handlers by descriptor, called when it becomes readable."""
@@ -235,7 +241,9 @@ class AgentIO:
             return os.readv(self.devices.tun, self._buffers.host_buffers[index]) + packet.HOST_OFFSET
         except BlockingIOError:
             return 0
-        except OSError:  # the device was set down
+        except OSError as error:  # the device was set down
+            if error.errno == errno.EBADFD:  # it was removed, and would be readable for ever
+                raise OSError(error.errno, "the host has removed its device dcn0") from error
             self.sent["host errors"] += 1
             return 0
 
@@ -248,9 +256,9 @@ class AgentIO:
 
     def _from_netlink(self, again: bool) -> None:
         for interface in self.devices.carriers.events():
-            port = self._ports.get(interface.index)
-            if port is not None:
-                self._handle_link_change(port, interface.up)
+            nic = self._ports.get(interface.index)
+            if nic is not None:  # one that the host's owner has renamed is not that of the link any more
+                self._handle_link_change(nic.port, interface.up and interface.name == nic.name)
 
     def _handle_link_change(self, port: int, up: bool) -> None:
         (self._ports_down.discard if up else self._ports_down.add)(port)

@@ -23,7 +23,10 @@ TUN_NAME = "dcn0"
 
 _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
-_TUNSETIFINDEX = 0x400454DA
+_TUNSETIFINDEX, _TUNGETIFF = 0x400454DA, 0x800454D2
+#: How often the device is tried: a program in the host may take its name at any moment.
+_ATTEMPTS = 1000
+_PACKET, _MTU = 1 << 16, 1500
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 #: Packets may have a checksum still to be computed, and may be TCP super-packets (with ECN).
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
@@ -41,9 +44,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Nic:
-    """An interface: the number of its port, its index, and its packet socket."""
+    """An interface: the number of its port, its name and index, and its packet socket."""
 
     port: int
+    name: str
     index: int
     socket: socket.socket
     #: Where ``socket`` takes IPv4 only: those of control protocols, one per EtherType.
@@ -52,7 +56,10 @@ class Nic:
 
 @dataclass(frozen=True)
 class Devices:
-    """What an agent holds open in its namespace, which need not be entered again."""
+    """What an agent holds open in its namespace, which need not be entered again.
+
+    The host's owner may have removed interfaces: those are not among ``nics``, and their ports are ``missing``.
+    """
 
     tun: int
     nics: tuple[Nic, ...]
@@ -64,6 +71,7 @@ class Devices:
     tun_index: int = 0
     #: Whether the programs of the fast path are attached.
     accelerated: bool = False
+    missing: frozenset[int] = frozenset()
 
     @property
     def interfaces(self) -> dict[int, int]:
@@ -93,23 +101,23 @@ def open_devices(
     acceleration: Acceleration | None = None,
     assignable: bool = False,
     offloads: bool = True,
+    held: int | None = None,
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
     ``ports`` are the names of the interfaces; ``address`` is the server's IPv4 address, None if it is assigned
     later; with ``assignable`` it may be assigned again.  With ``acceleration`` the kernel forwards as well, if
     the programs can be attached.  Without ``offloads`` packets have the size of frames and computed checksums,
-    those too that the kernel forwards from the host's own stack.  Raises OSError, which names the missing
-    interface.
+    those too that the kernel forwards from the host's own stack.  ``held`` is a descriptor of the TUN device
+    of an agent that has ended, which is used if the host has that device still.  Raises OSError.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
-        tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
-        undo.callback(os.close, tun)
         with Netlink() as netlink:
+            tun = _own_tun(netlink, held, acceleration.tun_index if acceleration is not None else 0)
+            undo.callback(os.close, tun)
             existing = netlink.interfaces()
-            missing = [name for name in ports.values() if name not in existing]
-            if missing:
-                raise OSError(f"no interface {missing[0]} in {namespace}")
+            missing = frozenset(port for port, name in ports.items() if name not in existing)
+            ports = {port: name for port, name in ports.items() if port not in missing}
             if not existing["lo"].up:
                 netlink.set_up(existing["lo"].index, arp=True)
             for name in ports.values():
@@ -122,7 +130,10 @@ def open_devices(
                     compute_checksums(name)
             if netlink.ipv6_enabled(existing[TUN_NAME].index):
                 _NO_IPV6.write_text("1")
-            tun_index, mtu = existing[TUN_NAME].index, min(existing[n].mtu for n in ports.values())
+            tun_index, mtu = (
+                existing[TUN_NAME].index,
+                min((existing[n].mtu for n in ports.values()), default=_MTU),
+            )
             _configure_tun(netlink, tun_index, address, mtu)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
@@ -134,10 +145,10 @@ def open_devices(
         nics = []
         for port, name in ports.items():
             first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
-            nics.append(Nic(port, existing[name].index, first, tuple(control)))
+            nics.append(Nic(port, name, existing[name].index, first, tuple(control)))
         later = undo.enter_context(Netlink()) if address is None or assignable else None
         undo.pop_all()  # everything is open, and stays open
-    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
+    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated, missing)
 
 
 def _watch(
@@ -190,15 +201,48 @@ def _enter(descriptor: int) -> None:
         os.close(descriptor)
 
 
+def _own_tun(netlink: Netlink, held: int | None, index: int) -> int:
+    """The host's TUN device: that of ``held``, or a new one in the place of whatever has its name."""
+    if held is not None and _has_device(held):
+        return _drained(os.dup(held))
+    for _ in range(_ATTEMPTS):
+        with contextlib.suppress(OSError):  # another process may be as quick
+            if (taken := netlink.interfaces().get(TUN_NAME)) is not None:
+                netlink.remove(taken.index)
+            return _open_tun(index)
+    return _open_tun(index)
+
+
+def _has_device(tun: int) -> bool:
+    """Whether the device of a descriptor exists under its name."""
+    try:
+        found = fcntl.ioctl(tun, _TUNGETIFF, bytes(40))
+    except OSError:  # somebody has removed it
+        return False
+    return found[:16].rstrip(b"\0") == TUN_NAME.encode()
+
+
+def _drained(tun: int) -> int:
+    """The descriptor, without what has waited there for the agent before."""
+    with contextlib.suppress(OSError):
+        while os.read(tun, _PACKET):
+            pass
+    return tun
+
+
 def _open_tun(index: int = 0) -> int:
     """A TUN device, of the interface index ``index`` unless that is 0."""
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-    if index:
-        fcntl.ioctl(tun, _TUNSETIFINDEX, struct.pack("I", index))
-    flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
-    fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
-    fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
-    fcntl.ioctl(tun, _TUNSETOFFLOAD, _OFFLOADS)
+    try:
+        if index:
+            fcntl.ioctl(tun, _TUNSETIFINDEX, struct.pack("I", index))
+        flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
+        fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
+        fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
+        fcntl.ioctl(tun, _TUNSETOFFLOAD, _OFFLOADS)
+    except OSError:
+        os.close(tun)
+        raise
     return tun
 
 

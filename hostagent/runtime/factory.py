@@ -6,6 +6,7 @@ memory; ``gc.freeze`` keeps the garbage collector from touching it.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -43,6 +44,8 @@ class AgentFactory:
         #: Authenticates the agents' control frames; no host ever sees it.
         self._key = key or os.urandom(KEY_SIZE)
         self._buffers = PacketBuffers()
+        #: A descriptor of each server's TUN device, so that no program can take its name between two agents.
+        self._held: dict[int, int] = {}
         #: The lab's link state, which all agents share.
         self.links = SharedLinkState(len(self._scheme.fabric.link_ends))
         #: Whether agents act on link state at once: with buffers, and with control protocols.
@@ -71,8 +74,10 @@ class AgentFactory:
         configured = not options.autoconfigure or place.configured
         address = agent.own_address if configured else None
         devices = open_devices(
-            place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads
-        )
+            place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads,
+            self._held.get(place.node),
+        )  # fmt: skip
+        self._hold(place.node, devices.tun)
         if acceleration is not None and devices.accelerated:
             acceleration.connect(agent, devices.interfaces)
         elif acceleration is not None:
@@ -81,6 +86,14 @@ class AgentFactory:
         for name in registry.enabled_by(options):
             agent_io.enable(name)
         return agent_io
+
+    def _hold(self, node: int, tun: int) -> None:
+        """Keep a server's TUN device for its next agent."""
+        before = self._held.pop(node, None)
+        if before is not None:
+            os.close(before)
+        with contextlib.suppress(OSError):  # no descriptor is left: the next agent opens the device again
+            self._held[node] = os.dup(tun)
 
     @property
     def shared_descriptors(self) -> frozenset[int]:

@@ -20,7 +20,7 @@ _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
-_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 16, 26, 28
+_IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 5, 16, 26, 28
 _IFLA_LINKINFO, _INFO_KIND, _INFO_DATA, _IFLA_TARGET_NETNSID = 18, 1, 2, 46
 _IFLA_VXLAN_PORT = 15
 _NETNSA_NSID, _NETNSA_FD = 1, 3
@@ -57,6 +57,13 @@ class Interface:
     flags: int
     #: The operational state (RFC 2863), in Linux's numbers.
     state: int
+    #: Of an end of a veth pair: the index of the other end; 0 for others.
+    peer: int = 0
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether somebody has set it up, with a carrier or without."""
+        return bool(self.flags & _IFF_UP)
 
     @property
     def up(self) -> bool:
@@ -199,9 +206,10 @@ class Netlink(_Socket):
                 ports[_interface(_NEWLINK, found).index] = int.from_bytes(value, "big")
         return ports
 
-    def remove(self, index: int, namespace: int) -> None:
-        """Remove an interface of a namespace."""
-        self._request(_DELLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + _target(namespace))
+    def remove(self, index: int, namespace: int | None = None) -> None:
+        """Remove an interface of this namespace, or of another one."""
+        target = b"" if namespace is None else _target(namespace)
+        self._request(_DELLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + target)
 
     # --- messages -----------------------------------------------------------------
 
@@ -272,11 +280,12 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _interface(kind: int, body: bytes) -> Interface:
     _, _, index, flags, _ = _LINK.unpack_from(body)
-    attributes = _attributes(body, _LINK.size, {_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE})
+    attributes = _attributes(body, _LINK.size, {_IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE})
     name = attributes.get(_IFLA_NAME, b"").rstrip(b"\0").decode(errors="replace")
     mtu = int.from_bytes(attributes.get(_IFLA_MTU, b""), sys.byteorder)
     state = int.from_bytes(attributes.get(_IFLA_OPERSTATE, b""), sys.byteorder)
-    return Interface(index, name, mtu, flags if kind == _NEWLINK else 0, state)
+    peer = int.from_bytes(attributes.get(_IFLA_LINK, b""), sys.byteorder)
+    return Interface(index, name, mtu, flags if kind == _NEWLINK else 0, state, peer)
 
 
 def _attributes(data: bytes, at: int, wanted: set[int]) -> dict[int, bytes]:

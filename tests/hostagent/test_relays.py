@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -329,12 +330,22 @@ def test_agents_do_not_work_when_nothing_happens() -> None:
         assert rests() or rests()  # the answer itself may have completed a clock tick
 
 
+def test_an_agent_does_without_an_interface_that_its_host_has_removed() -> None:
+    with server_network("torus:2x2", "wmgr", start=False) as lab:
+        place, down = lab.place(1), set()
+        lab.pool.on_link_change = lambda node, port, up: None if up else down.add((node, port))
+        removed = min(place.ports)
+        lab.run(1, "ip", "link", "del", place.ports[removed])
+        lab.pool.start([lab.place(0), place])
+        lab.pool.wait_ready(20)
+        assert sorted(lab.pool.stats()) == [0, 1]
+        assert (1, removed) in down
+
+
 def test_errors_are_one_line() -> None:
     with server_network("torus:2x2", "wmgr", start=False) as lab:
-        place = lab.place(1)
-        lab.run(1, "ip", "link", "del", place.ports[min(place.ports)])
-        lab.pool.start([lab.place(0), place])
-        with pytest.raises(AgentError, match=r"agent of h1 failed: OSError: no interface h1-eth"):
+        lab.pool.start([lab.place(0), replace(lab.place(1), netns="/run/netns/missing")])
+        with pytest.raises(AgentError, match=r"agent of h1 failed: FileNotFoundError"):
             lab.pool.wait_ready(20)
         assert sorted(lab.pool.stats()) == [0]
     with AgentPool(Options("torus:2x2", "brp")) as pool:

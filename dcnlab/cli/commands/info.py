@@ -21,6 +21,7 @@ def info(lab: LabName, json: JsonFlag = False) -> None:
     table(("item", "value"), list(_rows(found)))
     print_notes(lab, found["controller"]["notes"])
     print_ended(lab, found["ended"])
+    print_notes(lab, found["damage"])
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -43,7 +44,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 #: Items that have rows of their own, or say little to people.
-_ELSEWHERE = ("controller", "backend", "ended", "launch", "started", "down", "down_links", "cut")
+_ELSEWHERE = ("controller", "backend", "ended", "damage", "launch", "started", "down", "down_links", "cut")
 
 
 def _ends(link: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ def ps(json: JsonFlag = False) -> None:
                 print(f"{row['name']}: controller {controlled(row)}")
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             print_ended(row["name"], row.get("ended", ()))
+            print_notes(row["name"], row.get("damage", ()))
     else:
         print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")
 
@@ -49,4 +50,4 @@ def _state(row: dict[str, Any]) -> str:
         return "stale"
     if "topology" not in row:
         return "starting"
-    return "damaged" if row.get("ended") else "running"
+    return "damaged" if row.get("ended") or row.get("damage") else "running"

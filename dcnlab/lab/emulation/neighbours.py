@@ -21,6 +21,7 @@ from addressing.fields import ipv6
 from addressing.scheme import Scheme
 from controller.core import address
 from dcnlab.lab.emulation import netns
+from hostagent.runtime.netlink import Netlink
 
 #: Those of 512 hosts; an entry takes about 3 microseconds and 500 bytes of the kernel.
 MAX_ENTRIES = 1 << 18
@@ -74,9 +75,13 @@ def _messages(scheme: Scheme, known: Addresses, version: int) -> NDArray[np.uint
 
 
 def _send(templates: list[NDArray[np.uint8]], interface: str) -> None:
-    """Send the messages to the kernel for an interface of the calling thread's namespace; OSError if it
-    refuses one."""
-    index = np.frombuffer(struct.pack("=I", socket.if_nametoindex(interface)), np.uint8)
+    """Send the messages to the kernel for an interface of the calling thread's namespace, unless the host's
+    owner has removed it or taken it down; OSError if the kernel refuses one."""
+    with Netlink() as netlink:
+        found = netlink.interfaces().get(interface)
+    if found is None or not found.is_set_up:
+        return
+    index = np.frombuffer(struct.pack("=I", found.index), np.uint8)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC) as kernel:
         kernel.bind((0, 0))
         for rows in templates:

@@ -68,6 +68,8 @@ class VethPair:
     b_mac: str
     arp: bool
     mtu: int = 1500
+    #: The index of end ``a``; that of ``b`` follows.  0: any, from FIRST_INDEX on.
+    index: int = 0
 
 
 def path(name: str) -> Path:
@@ -153,11 +155,11 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
     pairs = list(pairs)
     lines = []
     for index, pair in enumerate(pairs):
-        arp = "" if pair.arp else " arp off"
+        arp, first = "" if pair.arp else " arp off", pair.index or FIRST_INDEX + 2 * index
         lines.append(
-            f"link add name {pair.a} address {pair.a_mac} mtu {pair.mtu} index {FIRST_INDEX + 2 * index}"
+            f"link add name {pair.a} address {pair.a_mac} mtu {pair.mtu} index {first}"
             f" netns {pair.a_netns} {_ONE_QUEUE} up{arp} type veth peer name {pair.b} address {pair.b_mac}"
-            f" mtu {pair.mtu} index {FIRST_INDEX + 1 + 2 * index} netns {pair.b_netns} {_ONE_QUEUE}"
+            f" mtu {pair.mtu} index {first + 1} netns {pair.b_netns} {_ONE_QUEUE}"
         )
     for start in range(0, len(lines), VETH_PAIRS_PER_BATCH):
         batch(["ip"], lines[start : start + VETH_PAIRS_PER_BATCH])
@@ -206,19 +208,24 @@ def _await(kernel: Netlink, interface: Interface, stall: float) -> None:
             time.sleep(_POLL_INTERVAL)
 
 
-def carriers(ends: Iterable[tuple[str, str]]) -> list[bool]:
-    """Whether each (namespace, interface) is up and has a carrier, in their order."""
-    wanted = list(ends)
+def interfaces(names: Iterable[str]) -> dict[str, dict[str, Interface]]:
+    """The interfaces of namespaces, by name."""
 
     def work() -> dict[str, dict[str, Interface]]:
         found = {}
-        for name in dict.fromkeys(name for name, _ in wanted):
+        for name in dict.fromkeys(names):
             _enter(name)
             with Netlink() as kernel:
                 found[name] = kernel.interfaces()
         return found
 
-    known = threaded(work)
+    return threaded(work)
+
+
+def carriers(ends: Iterable[tuple[str, str]]) -> list[bool]:
+    """Whether each (namespace, interface) is up and has a carrier, in their order."""
+    wanted = list(ends)
+    known = interfaces(name for name, _ in wanted)
     return [interface in known[name] and known[name][interface].up for name, interface in wanted]
 
 

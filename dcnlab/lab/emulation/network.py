@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -99,12 +99,13 @@ def _versions(running: Running) -> tuple[str, ...]:
 
 def _create_links(running: Running, guard: tunnels.Guard | None) -> None:
     """Create the links, those to other machines as tunnels, and configure the hosts at them."""
-    netns.create_veth_pairs(_veth_pairs(running))
+    netns.create_veth_pairs(veth_pairs(running).values())
     if running.part is not None and guard is not None:
         if running.part.rejoins:
             guard.remove_tunnels(running.part.port)
         tunnels.create(running.part, _tunnels(running, running.part), guard)
-    _configure_plain_hosts(running)
+    configure_plain_hosts(running, running.host_interfaces)
+    running.introduce_hosts(running.scheme)
 
 
 def _export(running: Running, guard: tunnels.Guard | None) -> None:
@@ -165,23 +166,23 @@ def bridges(fabric: Fabric, part: LocalPart | None = None) -> list[Bridge]:
     ]
 
 
-def _veth_pairs(running: Running) -> list[netns.VethPair]:
-    """One veth pair per link; servers that relay use no ARP."""
+def veth_pairs(running: Running) -> dict[int, netns.VethPair]:
+    """One veth pair per link, by its number; servers that relay use no ARP."""
     fabric = running.fabric
-    pairs, mtu = [], running.part.mtu if running.part is not None else MTU
+    pairs: dict[int, netns.VethPair] = {}
+    mtu = running.part.mtu if running.part is not None else MTU
     for link in _links(running, ends=2):
         a, b = link.a, link.b
-        pairs.append(
-            netns.VethPair(
-                interface(fabric, a.node, a.number),
-                running.namespace(a.node),
-                mac.text(mac.hardware(a.node, a.number)),
-                interface(fabric, b.node, b.number),
-                running.namespace(b.node),
-                mac.text(mac.hardware(b.node, b.number)),
-                arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
-                mtu=mtu,
-            )
+        pairs[link.index] = netns.VethPair(
+            interface(fabric, a.node, a.number),
+            running.namespace(a.node),
+            mac.text(mac.hardware(a.node, a.number)),
+            interface(fabric, b.node, b.number),
+            running.namespace(b.node),
+            mac.text(mac.hardware(b.node, b.number)),
+            arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
+            mtu=mtu,
+            index=netns.FIRST_INDEX + 2 * len(pairs),
         )
     return pairs
 
@@ -219,10 +220,10 @@ def _ends(running: Running) -> Iterator[tuple[str, str]]:
         yield from map(running.nic, (link.a, link.b))
 
 
-def _configure_plain_hosts(running: Running) -> None:
-    """Set the addresses and the neighbours of plain hosts; the agent of a relay sets its own address."""
+def configure_plain_hosts(running: Running, interfaces: Mapping[int, str]) -> None:
+    """Set the addresses of plain hosts at their interfaces; the agent of a relay sets its own address."""
     fabric, scheme = running.fabric, running.scheme
-    for node, name in running.host_interfaces.items():
+    for node, name in interfaces.items():
         address = ipv4.text(scheme.ipv4(node))
         if not running.config.offloads:
             netns.inside(fabric.name(node), partial(compute_checksums, name))
@@ -231,7 +232,6 @@ def _configure_plain_hosts(running: Running) -> None:
         if 6 in scheme.ip_versions:
             wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
             netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
-    running.introduce_hosts(scheme)
 
 
 def placements(

@@ -40,13 +40,14 @@ class LinkCounters:
         return [self._of(link, by_interface) for link in fabric.links()]
 
     def _of(self, link: Link, by_interface: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """As the end a counts, or b where only that is on this machine."""
-        if self._running.here(link.a.node):
-            return by_interface[interface(self._running.fabric, link.a.node, link.a.number)]
-        if not self._running.here(link.b.node):
-            return 0, 0
-        sent, received = by_interface[interface(self._running.fabric, link.b.node, link.b.number)]
-        return received, sent
+        """As the end a counts, or b where only that is on this machine, or a's owner has removed that one."""
+        running = self._running
+        for end in (link.a, link.b):
+            found = by_interface.get(interface(running.fabric, end.node, end.number))
+            if found is not None and running.here(end.node):
+                sent, received = found
+                return (sent, received) if end is link.a else (received, sent)
+        return 0, 0
 
     def ports(self) -> list[PortCounters]:
         """The counters of every port of every switch."""

@@ -82,7 +82,8 @@ class _Operations:
     def about_processes(self, call: Call) -> Any:
         """End, stop or start processes: of a node, or those of that name in every part that has one."""
         what = call.request["what"]
-        if (node := naming.process(self._lab.fabric, what, self._lab.scheme)) is not None:
+        find = naming.named_node if call.request["op"] == "restart" else naming.process
+        if (node := find(self._lab.fabric, what, self._lab.scheme)) is not None:
             return self._lab.part_of(node).serve(call)
 
         def ask(part: RemotePart) -> dict[str, Any]:
@@ -126,6 +127,7 @@ class _Operations:
             "started": lab.started,
             "launch": lab.seconds,
             "ended": [line for one in found for line in one["ended"]] + lost,
+            "damage": [line for one in found for line in one["damage"]],
             "controller": _control([one["controller"] for one in found]),
             "restarts": restarts,
             "outside": {

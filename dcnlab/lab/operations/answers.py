@@ -141,7 +141,8 @@ class LabInfo(Answer):
     ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of links that are down for any
     reason (``down_links``: with their ends and the reasons),
     ``cut`` what the user has cut, ``started`` the time of the launch in seconds since 1970, ``launch``
-    its seconds by stage, ``ended`` a line for each process that has ended, ``restarts`` how often each process
+    its seconds by stage, ``ended`` a line for each process that has ended, ``damage`` one for each link and
+    host that a program in a host has changed, ``restarts`` how often each process
     was started again, ``options`` the configuration as a JSON object (:attr:`config`: with its types).
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
     machines.
@@ -172,6 +173,7 @@ class LabInfo(Answer):
     links_cut: int = 0
     cut: Cuts = field(default_factory=Cuts)
     down_links: list[DownLink] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
 
     @functools.cached_property
     def config(self) -> LabConfig:

@@ -77,14 +77,13 @@ class Attachments:
 
     def _remove(self, place: Attached, interface: str) -> None:
         """Remove the port of an interface; its link is down then."""
-        self._session.running.shard(place.switch).run("ovs-vsctl", "del-port", place.switch, interface)
+        self._session.running.shard(place.switch).remove_port(place.switch, interface)
         self._await(place, up=False)
 
     def _add(self, place: Attached, interface: str) -> None:
         """Add an interface at its port; its link is up then, if the interface has a carrier."""
         shard = self._session.running.shard(place.switch)
-        request = ["set", "Interface", interface, f"ofport_request={place.port}"]
-        shard.run("ovs-vsctl", "add-port", place.switch, interface, "--", *request)
+        shard.add_port(place.switch, interface, place.port)
         if netns.inside(shard.netns, lambda: _carrier(interface)):
             self._await(place, up=True)
 

@@ -16,7 +16,7 @@ from dcnlab.lab import naming
 from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
 from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.coordinator.link_state.state_machine import SetLinks
-from dcnlab.lab.emulation import capacity, launch, netns
+from dcnlab.lab.emulation import capacity, launch, netns, wiring
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.stages import Report
 from dcnlab.lab.emulation.switches import openvswitch
@@ -29,6 +29,7 @@ from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running import endpoint, parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
+from dcnlab.lab.running.mending import Mending
 from dcnlab.lab.running.port_watch import PortWatch
 from topos.graph import ALL_UP, Link, LinkState
 
@@ -73,6 +74,8 @@ class RunningLab:
         self.supervision = recovery.supervise(
             self.running, self.link_state, self.journal, port_watch.controller_event, guard
         )
+        #: Repairs what programs in hosts have changed.
+        self.mending = Mending(self.running, self.link_state, self.supervision)
         #: Each gives lines about what is wrong with the control of the switches.
         self.notices: list[Callable[[], Iterable[str]]] = []
         port_watch.attach(self.running)
@@ -196,10 +199,14 @@ class RunningLab:
 
     def _change_links(self, links: frozenset[int], up: bool, node: int | None) -> dict[str, Any]:
         begun, seen = time.monotonic(), self._controller_events()
-        self._set_links((self.link_state.restore if up else self.link_state.cut)(links, node))
+        change = (self.link_state.restore if up else self.link_state.cut)(links, node)
+        mended = self.mending.mend_links(change.links) if up else None
+        self._set_links(change)
         self._report_unseen(map(self.fabric.link, sorted(links)))
         try:
             self.link_state.wait_for(links, up)
+            if mended is not None:
+                mended()
         except LabError as error:
             done = "up again" if up else "down"
             raise LabError(f"{self._named(sorted(links))}: {done} now, but {error}") from error
@@ -221,12 +228,18 @@ class RunningLab:
             (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in changed
         ]
         whole = [pair for pair in chosen if all(self.running.here(end.node) for end in pair)]
-        ends = [self.running.nic(end) for pair in whole for end in (pair if change.up else pair[:1])]
-        tunnels = [end for link in changed for end in self.running.tunnel_ends(link)]
-        for end in (*ends, *map(self.running.nic, tunnels)):
-            netns.set_up_in(*end, change.up)
+        tunnels = [(end,) for link in changed for end in self.running.tunnel_ends(link)]
+        wiring.set_links([[self.running.nic(end) for end in pair] for pair in (*whole, *tunnels)], change.up)
         if change.up:
-            netns.await_running(ends)
+            netns.await_running(self.running.nic(end) for pair in whole for end in pair)
+
+    def repair_host(self, host: int) -> None:
+        """Bring what the owner of a host has changed back to what the lab made."""
+        with self._link_lock:
+            if links := self.mending.to_mend(host):
+                self._change_links(links, True, None)
+            if self.fabric.is_end_host(host):
+                self.mending.mend_host(host)
 
     def take_elsewhere(self, links: Iterable[int], unreachable: Iterable[int]) -> None:
         """Other machines report these links as down, and those to some machines are ``unreachable``: their ends

@@ -103,6 +103,7 @@ class _Operations:
             "started": session.started,
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
+            "damage": session.mending.damage(),
             "controller": self.op_control(call),
             "restarts": session.supervision.restarts(),
             "options": session.config.to_json(),
@@ -305,8 +306,15 @@ class _Operations:
     # --- processes --------------------------------------------------------------
 
     def op_restart(self, call: Call) -> Any:
-        """End processes and start them again; returns when they work."""
-        return self._parts(call, self._session.supervision.restart)
+        """End processes and start them again, and repair a host; returns when they work."""
+        session, begun = self._session, time.monotonic()
+        host = session.mending.host_named(call.request["what"])
+        if host is not None:
+            session.repair_host(host)
+        if host is None or not self._fabric.is_end_host(host):
+            return self._parts(call, session.supervision.restart)
+        ms = round(1000 * (time.monotonic() - begun), 2)
+        return {"processes": [{"process": "network", "nodes": [self._fabric.name(host)]}], "ms": ms}
 
     def op_kill(self, call: Call) -> Any:
         """End processes as if they had crashed."""

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dcnlab.lab.emulation import netns
@@ -84,6 +84,7 @@ class Delays:
 
     def __init__(self) -> None:
         self._ends: dict[Nic, _End] = {}
+        self._opened = 0
         self._channel: socket.socket | None = None
         self._lock = threading.Lock()
 
@@ -101,11 +102,20 @@ class Delays:
             if some:
                 netns.batch(["tc", "-n", namespace], some)
 
+    def forget(self, ends: Iterable[Nic]) -> None:
+        """The interfaces of these ends were made again: what is open leads to the former ones."""
+        with self._lock:
+            for nic in ends:
+                if (end := self._ends.pop(nic, None)) is not None:
+                    os.close(end.tap)
+                    end.out.close()
+
     def _change(self, nic: Nic, settings: Mapping[str, float], again: bool) -> list[str]:
         """Tell the process; the lines for ``tc``."""
         new = nic not in self._ends
         if new:
-            self._ends[nic] = _open(nic, len(self._ends))
+            self._ends[nic] = _open(nic, self._opened)
+            self._opened += 1
         end = self._ends[nic]
         end.settings = settings
         self._tell(end, new)

@@ -46,7 +46,14 @@ class Impairments:
     def again(self, namespace: str, interfaces: Iterable[str]) -> None:
         """Impose the shapes at interfaces that have lost their queueing disciplines."""
         with self._lock:
-            self._impose([(namespace, name) for name in interfaces], again=True)
+            self._impose(_existing((namespace, name) for name in interfaces), again=True)
+
+    def renew(self, links: Iterable[int]) -> None:
+        """Impose the shapes at links that were made again."""
+        with self._lock:
+            ends = [end for link in links for end in self._ends[link]]
+            self._delays.forget(ends)
+            self._impose(ends, again=True)
 
     def any_launched(self) -> bool:
         """Whether the launch shapes any link."""
@@ -85,7 +92,7 @@ class Impairments:
 
     def _set(self, wanted: Mapping[int, Shape]) -> None:
         self._shapes |= wanted
-        self._impose([end for link in wanted for end in self._ends[link]])
+        self._impose(_existing(end for link in wanted for end in self._ends[link]))
         self._shapes = {link: shape for link, shape in self._shapes.items() if shape != self._launched(link)}
 
     def _impose(self, ends: Iterable[Nic], *, again: bool = False) -> None:
@@ -115,3 +122,10 @@ class Impairments:
         for namespace, shares in losses.items():
             loss.impose(namespace, shares)
         self._delays.set(waiting, again=again)
+
+
+def _existing(ends: Iterable[Nic]) -> list[Nic]:
+    """Those that the owners of hosts have not removed; where these are made again, their shapes are imposed."""
+    wanted = list(ends)
+    found = netns.interfaces(namespace for namespace, _ in wanted)
+    return [end for end in wanted if end[1] in found[end[0]]]

@@ -91,6 +91,15 @@ class Shard:
             raise LabError(waiting.failure(program, done.returncode, done.stderr or done.stdout))
         return done.stdout
 
+    def add_port(self, bridge: str, interface: str, number: int) -> None:
+        """Give a bridge a port with an OpenFlow number; returns when it has it."""
+        request = ["set", "Interface", interface, f"ofport_request={number}"]
+        self.run("ovs-vsctl", "add-port", bridge, interface, "--", *request)
+
+    def remove_port(self, bridge: str, interface: str) -> None:
+        """Take a port from a bridge."""
+        self.run("ovs-vsctl", "del-port", bridge, interface)
+
 
 #: The daemons of a shard; each has a pid file with its name in ``rundir``.
 DAEMONS = ("ovsdb-server", "ovs-vswitchd")
