@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dcnlab.traffic.lines import words_of
+from dcnlab.traffic.matrices import MATRICES, Floats, Matrix
 from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
@@ -17,15 +19,29 @@ from topos.spec import SpecError
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Flows from ``sources[i]`` to ``destinations[i]``, each with unlimited demand."""
+    """Flows from ``sources[i]`` to ``destinations[i]``, each with unlimited demand.
+
+    ``amounts``: how much each sends, relative to the others.
+    """
 
     name: str
     sources: IntArray
     destinations: IntArray
+    amounts: Floats
 
     def __len__(self) -> int:
         """The number of flows."""
         return len(self.sources)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether flows differ in what they send."""
+        return bool(len(self.amounts) and (self.amounts != self.amounts[0]).any())
+
+    def by_destination(self) -> Traffic:
+        """The same flows by destination, then by source."""
+        order = np.lexsort((self.sources, self.destinations))
+        return Traffic(self.name, self.sources[order], self.destinations[order], self.amounts[order])
 
 
 def _all_to_all(servers: IntArray, _: np.random.Generator, __: Mapping[str, float]) -> list[IntArray]:
@@ -98,20 +114,32 @@ PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
     "several-to-one": (_several_to_one, {"count": 4}),
 }
 
+#: The parameters of every pattern, with defaults.
+DEFAULTS: Mapping[str, Mapping[str, float]] = {
+    **{name: given for name, (_, given) in PATTERNS.items()},
+    **{name: given for name, (_, given) in MATRICES.items()},
+}
+#: Parameters that need not be whole numbers, and the largest value of each.
+_FRACTIONS = {"share": 1, "sigma": 10}
+
 
 def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = ()) -> Traffic:
     """The flows of a pattern such as ``stride:by=8``, or of a file, between the servers that did not fail.
 
     Raises SpecError with one line.
     """
-    maker, parameters = (None, {}) if _is_file(text) else read(text)
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
-    if maker is None:
-        sources, destinations = _from_file(fabric, Path(text), alive)
+    rng = np.random.default_rng([seed, 3])
+    if _is_file(text):
+        sources, destinations, amounts = _from_file(fabric, Path(text), alive)
+    elif (name := text.partition(":")[0]) in MATRICES:
+        sources, destinations, amounts = MATRICES[name][0](fabric, alive, rng, parameters_of(text))
     else:
-        sources, destinations = maker(alive, np.random.default_rng([seed, 3]), parameters)
+        parameters = parameters_of(text)
+        sources, destinations = PATTERNS[name][0](alive, rng, parameters)
+        amounts = np.ones(len(sources))
     different = sources != destinations
-    return Traffic(text, sources[different], destinations[different])
+    return Traffic(text, sources[different], destinations[different], amounts[different])
 
 
 def check(text: str) -> None:
@@ -119,41 +147,48 @@ def check(text: str) -> None:
     if _is_file(text):
         list(words_of(Path(text)))
     else:
-        read(text)
+        parameters_of(text)
 
 
 def _is_file(text: str) -> bool:
-    return text.partition(":")[0] not in PATTERNS and os.path.isfile(text)
+    return text.partition(":")[0] not in DEFAULTS and os.path.isfile(text)
 
 
-def _from_file(fabric: Fabric, path: Path, alive: IntArray) -> list[IntArray]:
-    """A line is a source and a destination, such as ``h0 h5``; a pair on two lines sends twice as much."""
+def _from_file(fabric: Fabric, path: Path, alive: IntArray) -> Matrix:
+    """A line is a source, a destination and perhaps an amount (else 1), such as ``h0 h5 2.5``; a pair on two
+    lines sends the sum."""
     rows = [_row(fabric, path, number, words) for number, words in words_of(path)]
-    ends = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    ends = ends[np.isin(ends, alive).all(axis=1)]
-    return [ends[:, 0], ends[:, 1]]
+    ends = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
+    kept = np.isin(ends, alive).all(axis=1)
+    return ends[kept, 0], ends[kept, 1], np.array([row[2] for row in rows], dtype=float)[kept]
 
 
-def _row(fabric: Fabric, path: Path, number: int, words: list[str]) -> list[int]:
+def _row(fabric: Fabric, path: Path, number: int, words: list[str]) -> tuple[int, int, float]:
     try:
-        servers = [fabric.index(word) for word in words]
+        servers = [fabric.index(word) for word in words[:2]]
     except KeyError as error:
         raise SpecError(f"{path}:{number}: {error.args[0]}") from None
-    if len(set(servers)) != 2 or len(words) != 2 or max(servers) >= fabric.servers:
-        raise SpecError(f"{path}:{number}: must be two different servers such as h0 h5")
-    return servers
+    if len(set(servers)) != 2 or len(words) > 3 or max(servers) >= fabric.servers:
+        raise SpecError(f"{path}:{number}: must be two different servers such as h0 h5, and perhaps an amount")
+    return servers[0], servers[1], _amount(path, number, words[2]) if len(words) == 3 else 1.0
 
 
-def read(text: str) -> tuple[Maker, Mapping[str, float]]:
-    """Parse a pattern: the function that generates its flows, and its parameters.
+def _amount(path: Path, number: int, text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 < amount < math.inf:
+        raise SpecError(f"{path}:{number}: {text!r} is not an amount: write a number above 0")
+    return amount
 
-    Raises SpecError with one line.
-    """
+
+def parameters_of(text: str) -> Mapping[str, float]:
+    """The parameters of a pattern, with defaults; raises SpecError with one line."""
     name, _, arguments = text.partition(":")
-    if name not in PATTERNS:
-        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}, or a file")
-    maker, defaults = PATTERNS[name]
-    return maker, {**defaults, **_read(name, arguments, defaults)}
+    if name not in DEFAULTS:
+        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(DEFAULTS)}, or a file")
+    return {**DEFAULTS[name], **_read(name, arguments, DEFAULTS[name])}
 
 
 def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str, float]:
@@ -171,8 +206,8 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
 
 
 def _allowed(key: str, value: str) -> bool:
-    """True for a valid value: a share from 0 to 1, any other parameter a whole number below 2^31: a server
-    from 0, a count from 1."""
-    if key == "share":
-        return value.replace(".", "", 1).isdecimal() and float(value) <= 1
+    """True for a valid value: a share from 0 to 1, sigma from 0 to 10, any other parameter a whole number below
+    2^31: a server from 0, a count from 1."""
+    if key in _FRACTIONS:
+        return value.replace(".", "", 1).isdecimal() and float(value) <= _FRACTIONS[key]
     return value.isdecimal() and (key != "to") <= int(value) < 2**31

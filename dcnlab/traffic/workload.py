@@ -58,6 +58,7 @@ class Workload:
 def draw(fabric: Fabric, demand: Demand, failed: Collection[int] = ()) -> Workload:
     """The flows of a demand between the servers that did not fail; SpecError with one line."""
     pairs, sizes = traffic(fabric, demand.pattern, demand.seed, failed), distributions.read(demand.sizes)
+    probability = pairs.amounts / pairs.amounts.sum() if pairs.weighted else None
     if not len(pairs):
         raise SpecError(f"traffic: {demand.pattern} has no two servers here")
     rng = np.random.default_rng([demand.seed, 11])
@@ -65,10 +66,14 @@ def draw(fabric: Fabric, demand: Demand, failed: Collection[int] = ()) -> Worklo
         mean = arrival_rate(pairs, demand.load, demand.rate, sizes.mean()) * demand.seconds
         _check_count(mean)
         begin = np.sort(rng.uniform(0, demand.seconds, rng.poisson(mean)))
-        chosen = rng.integers(0, len(pairs), len(begin))
+        chosen = (
+            rng.integers(0, len(pairs), len(begin))
+            if probability is None
+            else rng.choice(len(pairs), len(begin), p=probability)
+        )
     else:
         _check_count(len(pairs) * demand.count)
-        chosen = np.tile(np.arange(len(pairs)), demand.count)
+        chosen = _each(pairs, demand.count)
         begin = np.zeros(len(chosen))
     return Workload(
         begin, pairs.sources[chosen], pairs.destinations[chosen], sizes.quantile(rng.random(len(begin)))
@@ -77,8 +82,16 @@ def draw(fabric: Fabric, demand: Demand, failed: Collection[int] = ()) -> Worklo
 
 def arrival_rate(pairs: Traffic, load: float, rate: float, mean_size: float) -> float:
     """Flows per second of a pattern, so that its busiest server sends, or receives, ``load`` times ``rate``."""
-    busiest = max(int(np.bincount(ends).max()) for ends in (pairs.sources, pairs.destinations))
-    return load * rate / (8 * mean_size) * len(pairs) / busiest
+    busiest = max(float(np.bincount(ends, pairs.amounts).max()) for ends in (pairs.sources, pairs.destinations))
+    return load * rate / (8 * mean_size) * float(pairs.amounts.sum()) / busiest
+
+
+def _each(pairs: Traffic, count: int) -> NDArray[np.int64]:
+    """The pair of each flow when all send ``count`` flows: those with weights on average, one at least."""
+    every = np.arange(len(pairs))
+    if not pairs.weighted:
+        return np.tile(every, count)
+    return np.repeat(every, np.maximum(1, np.rint(count * pairs.amounts / pairs.amounts.mean())).astype(int))
 
 
 def _check_count(flows: float) -> None:

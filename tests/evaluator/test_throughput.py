@@ -16,7 +16,7 @@ from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.traffic.flows import Flows, flows
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
-from dcnlab.traffic.patterns import PATTERNS, traffic
+from dcnlab.traffic.patterns import DEFAULTS, traffic
 from topos.registry import fabric
 from topos.spec import SpecError
 
@@ -113,7 +113,7 @@ def test_all_to_all_on_a_ring_by_hand() -> None:
     assert throughput(network, some).fairness == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", DEFAULTS)
 def test_traffic_is_between_different_live_servers_and_follows_the_seed(name: str) -> None:
     network = fabric("bcube:4,1")
     made = traffic(network, name, seed=5, failed={2, 17})

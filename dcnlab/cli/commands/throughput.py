@@ -75,9 +75,9 @@ def throughput(
 
 def _show_patterns(json: bool) -> None:
     """Print the traffic patterns and the defaults of their parameters."""
-    from dcnlab.traffic.patterns import PATTERNS
+    from dcnlab.traffic.patterns import DEFAULTS
 
-    defaults = {name: given for name, (_, given) in PATTERNS.items()}
+    defaults = {name: dict(given) for name, given in DEFAULTS.items()}
     if json:
         print_json(defaults)
         return

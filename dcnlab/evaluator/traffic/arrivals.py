@@ -46,20 +46,21 @@ class Arrivals:
 def arrivals(traffic: Traffic, gap: float, until: int, how: Source, seed: int) -> Arrivals:
     """The packets of every sender of ``traffic`` from 0 to ``until`` ns, one per ``gap`` ns on average.
 
-    Each packet belongs to one of the sender's flows, drawn uniformly with ``seed``.
+    Each packet belongs to one of the sender's flows, drawn with ``seed`` by what these send.
     """
     if not len(traffic):
         return Arrivals(np.zeros(0, np.int64), traffic.sources, traffic.destinations)
     order = np.argsort(traffic.sources, kind="stable")
     senders, first = np.unique(traffic.sources[order], return_index=True)
     flows = np.split(traffic.destinations[order], first[1:])
+    weights = np.split(traffic.amounts[order], first[1:])
     times, sources, ends = [], [], []
-    for sender, some in zip(senders.tolist(), flows, strict=True):
+    for sender, some, weight in zip(senders.tolist(), flows, weights, strict=True):
         rng = np.random.default_rng([seed, 7, sender])
         made = _poisson(rng, gap, until) if how.kind == "poisson" else _on_off(rng, gap, until, how)
         times.append(made)
         sources.append(np.full(len(made), sender, dtype=np.int32))
-        ends.append(rng.choice(some, len(made)))
+        ends.append(rng.choice(some, len(made), p=weight / weight.sum() if traffic.weighted else None))
     time, source, end = np.concatenate(times), np.concatenate(sources), np.concatenate(ends)
     sorting = np.argsort(time, kind="stable")
     return Arrivals(time[sorting], source[sorting], end[sorting].astype(np.int32))
