@@ -22,6 +22,7 @@ STRUCTURE = frozenset(
     {"a", "a_port", "b", "b_port", "source", "target", "key", "id", "number", "node1", "node2"}
 )
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt]?)(?:bps|bits?(?:/s)?|b/s)")
+_OUR_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt]?)bit")
 _TIME = re.compile(r"\d+(?:\.\d+)?\s*(?:us|ms|s)")
 _POWERS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 #: How the Topology Zoo calls the unit of a link's speed.
@@ -129,3 +130,11 @@ def _number(value: object) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
+
+
+def bits_per_second(rate: object) -> float | None:
+    """A ``rate``, a number in Mbit/s or a text such as ``10Mbit``, in bits per second; None for anything else."""
+    if (number := _number(rate)) is not None:
+        return number * 1e6
+    match = _OUR_RATE.fullmatch(str(rate).strip())
+    return float(match[1]) * _POWERS[match[2].upper()] if match else None

@@ -25,10 +25,11 @@ def split_specs(text: str) -> list[str]:
 
 
 def schemes_of(text: str) -> list[str]:
-    """The specifications of schemes in ``text``; raises SpecError for an unknown scheme."""
+    """The specifications of schemes in ``text``, and ``optimal``; raises SpecError for an unknown scheme."""
     from addressing import registry
 
     specs = split_specs(text)
+    known = dict.fromkeys((*registry.known(), "optimal"))
     for spec in specs:
-        lookup(split_spec(spec)[0], registry.known(), "scheme")
+        lookup(split_spec(spec)[0], known, "scheme")
     return specs

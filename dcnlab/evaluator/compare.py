@@ -30,7 +30,8 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.failures import parse as sizes_of
 from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
-from dcnlab.evaluator.metrics import Conditions, check
+from dcnlab.evaluator.metrics import OF_OPTIMAL, Conditions, check
+from dcnlab.evaluator.optimum.beside import without_optimal
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool, with_custom
@@ -111,11 +112,14 @@ def requests(
 ) -> list[Request]:
     """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
-    A ``pattern`` requests throughput under it.  A seed draws the failures, the sampled pairs, and
+    A ``pattern`` requests throughput under it; ``optimal`` is no scheme by itself, but adds the optimum and the
+    share of it that each scheme reaches.  A seed draws the failures, the sampled pairs, and
     a random topology whose specification names no seed.  What no seed changes is evaluated once.
     Raises SpecError with one line.
     """
-    wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
+    schemes, optimal = without_optimal(schemes)
+    more = (*(("throughput",) if pattern else ()), *(OF_OPTIMAL if optimal else ()))
+    wanted = list(dict.fromkeys((*metrics, *more)))
     at = loads if {"latency", "fct"} & set(wanted) else (0.0,)
     for load in loads:
         check(wanted, Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control))

@@ -22,6 +22,7 @@ from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.metrics import (
+    OF_OPTIMAL,
     Conditions,
     Figures,
     Progress,
@@ -30,6 +31,7 @@ from dcnlab.evaluator.metrics import (
     scheme_metrics,
     silent,
 )
+from dcnlab.evaluator.optimum.beside import without_optimal
 from dcnlab.evaluator.routing import pair_distances
 from dcnlab.evaluator.routing.histogram import distance_histogram
 from dcnlab.evaluator.routing.path_lengths import (
@@ -202,12 +204,15 @@ def evaluate(
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
     ``traffic`` and, for latency, ``load`` and ``flow_control``; for fct, ``load``, ``sizes``, ``seconds``
-    and the link ``rate`` in bits per second.  ``progress`` is called with what is computed now, and the
+    and the link ``rate`` in bits per second.  Among ``schemes``, ``optimal`` stands for the metrics ``optimum``
+    and ``share``.  ``progress`` is called with what is computed now, and the
     share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers compute distances and
     path lengths, each of a ``shares``-th of the destinations at a time; they build the network from its
     specification.  Raises SpecError with one line for the user.
     """
     progress("network", None)
+    schemes, optimal = without_optimal(schemes)
+    metrics = tuple(dict.fromkeys((*metrics, *(OF_OPTIMAL if optimal else ()))))
     if executor is not None and not isinstance(topology, str):
         raise SpecError("workers build the network from its specification: give that instead of a network")
     network = _network(topology)

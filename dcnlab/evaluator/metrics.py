@@ -6,6 +6,7 @@ only.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
+from dcnlab.evaluator.optimum.beside import Beside, optimum_of, theta_of
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.completion import predict
@@ -96,8 +98,9 @@ def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
 
 def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
     pattern = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
+    pattern = pattern.by_destination()
     routed = flows(scheme, pattern, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
-    rates = throughput(scheme.fabric, routed)
+    rates = throughput(scheme.fabric, routed, amounts=pattern.amounts if pattern.weighted else None)
     return {
         "flows": len(routed),
         "delivered": rates.delivered,
@@ -105,6 +108,30 @@ def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
         "least": rates.least,
         "abt": rates.abt,
     }
+
+
+@functools.lru_cache(maxsize=4)
+def _beside(fabric: Fabric, pattern: str, seed: int, failed: Failures) -> Beside:
+    """The optimum that all schemes of one evaluation are compared with."""
+    return optimum_of(fabric, traffic(fabric, pattern, seed, failed.nodes), failed.links)
+
+
+def _optimum(fabric: Fabric, conditions: Conditions) -> Figures:
+    """Bounds of theta: the multiple of the traffic that any routing could carry."""
+    found = _beside(fabric, conditions.traffic, conditions.seed, conditions.failed)
+    shown = ("lower", "upper", "gap", "volume_bound", "unreachable")
+    return {name: found.as_dict()[name] for name in shown}
+
+
+def _share(scheme: Scheme, conditions: Conditions) -> Figures:
+    """The scheme's own theta, and what share of the optimum it is at least and at most."""
+    seed, failed = conditions.seed, conditions.failed
+    found = _beside(scheme.fabric, conditions.traffic, seed, failed)
+    pattern = traffic(scheme.fabric, conditions.traffic, seed, failed.nodes).by_destination()
+    routed = flows(scheme, pattern, failed.links, failure_knowledge=conditions.failure_knowledge)
+    theta = theta_of(scheme.fabric, routed, pattern, found.found.problem.unreachable)
+    lower, upper = found.share(theta)
+    return {"theta": theta, "lower": lower, "upper": upper}
 
 
 def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
@@ -131,19 +158,25 @@ def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
+    "optimum": _optimum,
 }
 SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
     "loads": _loads,
     "throughput": _throughput,
+    "share": _share,
     "latency": _latency,
     "fct": _fct,
 }
+#: What the scheme ``optimal`` stands for in ``evaluate`` and ``compare``.
+OF_OPTIMAL = ("optimum", "share")
 #: The columns of each metric in the table of ``compare``.
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "bisection": ("bisection.found", "bisection.bound"),
     "diversity": ("diversity.mean", "diversity.min"),
     "loads": ("loads.max", "loads.mean"),
     "throughput": ("throughput.aggregate", "throughput.least", "throughput.abt"),
+    "optimum": ("optimum.lower", "optimum.upper", "optimum.volume_bound"),
+    "share": ("share.theta", "share.lower", "share.upper"),
     "latency": ("latency.load", "latency.mean_us", "latency.p99_us", "latency.throughput", "latency.loss"),
     "fct": ("fct.fct_median_ms", "fct.fct_p99_ms", "fct.slowdown_median", "fct.slowdown_p99"),
 }

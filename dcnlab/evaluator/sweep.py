@@ -22,9 +22,11 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import KINDS, Failures, draw
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.optimum.beside import normalised, optimum_of, without_optimal
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.statistics import mean_and_half
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
+from dcnlab.traffic.patterns import traffic
 from topos.registry import fabric, parse
 from topos.spec import SpecError, split_spec
 
@@ -34,6 +36,10 @@ METRICS = {
     "delivered": "share of pairs delivered",
     "path": "mean path (links)",
 }
+#: What the optimum adds.
+BESIDE = {"optimum": "optimal ABT, at least (in link rates)", "of_optimum": "share of the optimum, at least"}
+#: Metrics in link rates.
+_IN_RATES = ("abt", "optimum")
 #: What the ABT is divided by; "" decides by the sizes of the networks.
 Per = Literal["", "network", "server", "cost"]
 _ABT = (
@@ -65,6 +71,11 @@ class Point:
         return f"{self.kind}={100 * self.share:g}%" if self.share else ""
 
 
+@dataclass(frozen=True)
+class PointBesideOptimum(Point):
+    """The same, with the optimum and the share of it that the scheme reaches."""
+
+
 def points(
     topologies: Sequence[str],
     schemes: Sequence[str],
@@ -74,9 +85,12 @@ def points(
 ) -> list[Point]:
     """Every combination, on each topology with the first of ``schemes`` that fits it.
 
-    The point without failures occurs once, for all seeds and kinds.  Raises SpecError with
-    one line.
+    ``optimal`` among the schemes adds the optimum.  The point without failures occurs once, for all seeds
+    and kinds.  Raises SpecError with one line.
     """
+    schemes, optimal = without_optimal(schemes)
+    schemes = schemes or ["ecmp"]
+    kind_of_point = PointBesideOptimum if optimal else Point
     for kind in kinds:
         if kind not in KINDS:
             raise SpecError(f"failures: unknown kind {kind!r}: known: {', '.join(KINDS)}")
@@ -86,7 +100,7 @@ def points(
         scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
             raise SpecError(f"none of {', '.join(schemes)} fits {family.spec}")
-        point = Point(family.spec, scheme, kind, share, seed)
+        point = kind_of_point(family.spec, scheme, kind, share, seed)
         found[point if share else dataclasses.replace(point, kind="", seed=seeds[0])] = None
     return list(found)
 
@@ -101,7 +115,21 @@ def measure(point: Point) -> Row:
         "servers": network.servers,
         "failed_nodes": len(failed.nodes),
         "failed_links": len(failed.links.down),
-        **_figures(point, failed),
+        **(figures := _figures(point, failed)),
+        **(_optimum(point, failed, figures["abt"]) if isinstance(point, PointBesideOptimum) else {}),
+    }
+
+
+def _optimum(point: Point, failed: Failures, abt: float) -> Row:
+    """The bounds of the optimal ABT, and the scheme's share of it, at least."""
+    network = fabric(point.topology)
+    all_pairs = traffic(network, "all-to-all", point.seed, failed.nodes)
+    found = optimum_of(network, all_pairs, failed.links).found
+    total = float(normalised(all_pairs).sum()) * (1 - found.problem.unreachable / max(1, len(all_pairs)))
+    return {
+        "optimum": total * found.lower,
+        "optimum_upper": total * found.upper,
+        "of_optimum": abt / (total * found.upper) if total else math.nan,
     }
 
 
@@ -137,17 +165,22 @@ def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
             "", f"{kind} failed, %", shared.label if metric == "abt" else label,
             tuple(
                 _series(one, [row for row in rows if row["topology"] == one and row["kind"] in (kind, "")],
-                        metric, shared.of(one) if metric == "abt" else 1.0)
+                        metric, shared.of(one) if metric in _IN_RATES else 1.0)
                 for one in topologies
             ),
-            groups=topologies, log_y=metric == "abt" or (metric == "path" and _is_wide(rows, metric)),
+            groups=topologies, log_y=metric in _IN_RATES or (metric == "path" and _is_wide(rows, metric)),
         )
-        for metric, label in METRICS.items()
+        for metric, label in _metrics(rows).items()
         for kind in kinds
     ]  # fmt: skip
     intervals = f"means of {seeds} seeds, bars: 95 % interval" if seeds > 1 else "1 seed"
     caption = f"{_schemes(rows)}; {intervals}. {_ABT}{shared.note}"
     return Panels("", tuple(drawn), len(kinds), caption)
+
+
+def _metrics(rows: Sequence[Row]) -> dict[str, str]:
+    """The metrics that all rows have, with the labels of their axes."""
+    return {**METRICS, **(BESIDE if rows and all("of_optimum" in row for row in rows) else {})}
 
 
 def _schemes(rows: Sequence[Row]) -> str:
@@ -199,16 +232,19 @@ def _series(topology: str, rows: Sequence[Row], metric: str, divisor: float) -> 
 
 def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """A header, then a line per topology, kind and share: means over the seeds +- half the 95 % interval."""
-    header = ("topology", "failed", "seeds", *METRICS)
+    metrics = tuple(_metrics(rows))
+    header = ("topology", "failed", "seeds", *metrics)
     groups: dict[tuple[str, str, float], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["topology"], row["kind"], row["share"]), []).append(row)
-    return [header, *(_line(*key, group) for key, group in groups.items())]
+    return [header, *(_line(*key, group, metrics) for key, group in groups.items())]
 
 
-def _line(topology: str, kind: str, share: float, group: Sequence[Row]) -> tuple[str, ...]:
+def _line(
+    topology: str, kind: str, share: float, group: Sequence[Row], metrics: Sequence[str]
+) -> tuple[str, ...]:
     cells = []
-    for metric in METRICS:
+    for metric in metrics:
         mean, half = mean_and_half([row[metric] for row in group])
         cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
     return topology, f"{100 * share:.3g}% {kind}" if kind else "none", str(len(group)), *cells

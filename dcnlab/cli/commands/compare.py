@@ -27,7 +27,9 @@ _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bi
 )
 def compare(
     topologies: Annotated[str, typer.Option(help="Comma-separated topologies.")],
-    schemes: Annotated[str, typer.Option(help="Comma-separated schemes.")],
+    schemes: Annotated[
+        str, typer.Option(help="Comma-separated schemes; optimal adds what any routing could carry.")
+    ],
     failures: Annotated[
         list[str], typer.Option(help="Random failures, such as links=5%; may be repeated.")
     ] = [],  # noqa: B006
@@ -39,8 +41,8 @@ def compare(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated columns to show; bisection, diversity, loads, throughput, latency and fct"
-            " are computed only if named."
+            help="Comma-separated columns to show; bisection, diversity, optimum, loads, throughput, share,"
+            " latency and fct are computed only if named."
         ),
     ] = _METRICS,
     loads: Annotated[
@@ -67,10 +69,13 @@ def compare(
     The table has means over the seeds with 95 % intervals; --csv, --parquet and --json have every evaluation.
     """
     from dcnlab.evaluator import compare as grid
-    from dcnlab.evaluator.metrics import expand_columns, required_metrics
+    from dcnlab.evaluator.metrics import OF_OPTIMAL, expand_columns, required_metrics
+    from dcnlab.evaluator.optimum.beside import OPTIMAL
     from dcnlab.evaluator.reporting import tables
 
     columns = words(metrics)
+    if OPTIMAL in split_specs(schemes):
+        columns = tuple(dict.fromkeys((*columns, *OF_OPTIMAL)))
     try:
         if parquet is not None:
             tables.check_parquet()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.show import JsonFlag, print_json, table
+from dcnlab.cli.show import JsonFlag, cell, print_json, table
+from dcnlab.cli.spec_lists import schemes_of
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
@@ -30,9 +31,23 @@ def cost(
     prices: Annotated[
         Path | None, typer.Option(help="YAML price list in the format of dcnlab/evaluator/prices.yaml.")
     ] = None,
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated schemes, also optimal: what they carry of --traffic, and the price of that.",
+            autocompletion=completion.schemes,
+        ),
+    ] = "",
+    traffic: Annotated[str, typer.Option(help="Traffic pattern for --scheme.")] = "all-to-all",
     json: JsonFlag = False,
 ) -> None:
-    """Count the switches, ports and cables of networks, and compute their price and power."""
+    """Count the switches, ports and cables of networks, and compute their price and power.
+
+    With --scheme also theta: the multiple of the traffic that a scheme carries, where the busiest server sends,
+    or receives, at the rate of one link.
+    """
+    if scheme and not topologies:
+        raise UsageError("--scheme: name the topologies")
     from dcnlab.evaluator.cost import bill, comparison, design, read_prices
     from topos.registry import parse
 
@@ -43,14 +58,38 @@ def cost(
         else:
             designs = [one for size in _sizes(servers) for one in comparison(size)]
         bills = [bill(one, listed).as_dict() for one in designs]
+        for text, one in zip(topologies or (), bills, strict=False):
+            one.update(_carried(text, schemes_of(scheme), traffic, one) if scheme else {})
     except SpecError as error:
         raise UsageError(str(error)) from error
     if json:
         print_json(bills)
         return
     columns = ("name", "servers", "switches", "switch_size", "server_ports", "cables", "price", "watts")
-    rows = [[f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns] for one in bills]
-    table(("network", "servers", "switches", "switch ports", "server ports", "cables", "price", "watts"), rows)
+    carried = [key for key in bills[0] if key.startswith(("theta", "price_per"))]
+    rows = [
+        [f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns]
+        + [cell(one[key]) for key in carried]
+        for one in bills
+    ]
+    heading = ("network", "servers", "switches", "switch ports", "server ports", "cables", "price", "watts")
+    table((*heading, *carried), rows)
+
+
+def _carried(topology: str, schemes: list[str], traffic: str, bill: dict[str, Any]) -> dict[str, float]:
+    """Per scheme its theta, and the price per server that sends at the rate of a link."""
+    from dcnlab.evaluator.optimum.beside import thetas
+    from topos.registry import fabric
+
+    found = thetas(fabric(topology), schemes, traffic)
+    return {
+        key: value
+        for name, theta in found.items()
+        for key, value in (
+            (f"theta {name}", theta),
+            (f"price_per_rate {name}", bill["price"] / (bill["servers"] * theta)),
+        )
+    }
 
 
 def _sizes(text: str) -> list[int]:

@@ -44,7 +44,12 @@ class FailureKnowledge(StrEnum):
 )
 def evaluate(
     topology: Topology,
-    scheme: Annotated[str, typer.Option(help="Comma-separated schemes (default: distances only).")] = "",
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated schemes (default: distances only); optimal adds what any routing could carry."
+        ),
+    ] = "",
     pairs: options.Pairs = "servers",
     failures: Annotated[
         str, typer.Option(help="Random failures, as shares or numbers: links=5%,nodes=2.")
@@ -57,11 +62,12 @@ def evaluate(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated further metrics: bisection, diversity, loads, throughput, latency, fct."
+            help="Comma-separated further metrics: bisection, diversity, optimum, loads, throughput, share,"
+            " latency, fct."
         ),
     ] = "",
     traffic: Annotated[
-        str, typer.Option(help="Traffic pattern for throughput, latency and fct.")
+        str, typer.Option(help="Traffic pattern for throughput, optimum, share, latency and fct.")
     ] = "all-to-all",
     load: Annotated[
         float,
@@ -82,6 +88,8 @@ def evaluate(
     With --dask the workers share the distances and path lengths; tables and further metrics are computed here.
     """
     from dcnlab.evaluator.evaluate import evaluate as run
+    from dcnlab.evaluator.metrics import OF_OPTIMAL
+    from dcnlab.evaluator.optimum.beside import OPTIMAL
 
     try:
         with cluster.executor(dask) as executor, working("evaluating") as progress:
@@ -106,7 +114,8 @@ def evaluate(
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error
-    print_json(report) if json else _show_report(report, words(metrics))
+    shown = (*words(metrics), *(name for name in OF_OPTIMAL if OPTIMAL in schemes_of(scheme)))
+    print_json(report) if json else _show_report(report, tuple(dict.fromkeys(shown)))
 
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:

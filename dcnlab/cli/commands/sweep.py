@@ -33,7 +33,10 @@ class Per(StrEnum):
 def sweep(
     topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more topologies.")],
     scheme: Annotated[
-        str, typer.Option(help="Comma-separated schemes; each topology uses the first that fits.")
+        str,
+        typer.Option(
+            help="Comma-separated schemes; each topology uses the first that fits. optimal adds the optimum."
+        ),
     ] = "ecmp",
     failures: Annotated[
         str, typer.Option(help="Comma-separated kinds of failures: servers, switches, links, nodes.")

@@ -1,32 +1,63 @@
-"""``dcnlab throughput``: the rates of flows, computed offline."""
+"""``dcnlab throughput``: the rates of flows, computed offline, beside what any routing could carry."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import completion, options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
-from dcnlab.cli.show import JsonFlag, print_json, table, working
+from dcnlab.cli.arguments import Topology
+from dcnlab.cli.show import JsonFlag, cell, print_json, table, working
+from dcnlab.cli.spec_lists import split_specs
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from topos.spec import SpecError
+
+if TYPE_CHECKING:
+    from dcnlab.evaluator.graph.failures import Failures
+    from dcnlab.evaluator.optimum.beside import Beside
+    from dcnlab.evaluator.traffic.flows import Flows
+    from dcnlab.traffic.patterns import Traffic
+    from topos.fabric import Fabric
 
 #: The paths of more flows do not fit into the memory of an ordinary machine.
 _MAX_FLOWS = 40_000_000
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the flows are, and on what."""
+
+    fabric: Fabric
+    traffic: Traffic
+    failed: Failures
+    capacity: float
+    seed: int
+    on_off: str
+
+
 @command(
     "dcnlab throughput hdcube:8,1 --scheme dcube",
     "dcnlab throughput bcube:4,1 --scheme brp --traffic permutation",
+    "dcnlab throughput bcube:4,2 --scheme brp,ecmp,optimal --traffic longest-matching",
 )
 def throughput(
     topology: Topology,
-    scheme: SchemeName,
-    traffic: Annotated[str, typer.Option(help="Traffic pattern; `help` lists the patterns.")] = "all-to-all",
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated routing schemes; optimal is what any routing could carry.",
+            autocompletion=completion.schemes,
+        ),
+    ],
+    traffic: Annotated[
+        str, typer.Option(help="Traffic pattern, or a file of pairs; `help` lists the patterns.")
+    ] = "all-to-all",
     on_off: Annotated[
         str, typer.Option(help="On/off flows: on=1,off=1,sigma=1,length=100,samples=100 (seconds).")
     ] = "",
@@ -34,43 +65,174 @@ def throughput(
         str, typer.Option(help="Random failures, as shares or numbers: links=5%,servers=2.")
     ] = "",
     capacity: options.Capacity = 1.0,
+    gap: Annotated[
+        str, typer.Option(help="For optimal: how close its bounds must be, from 0.01% to 50%.")
+    ] = "1%",
+    paths: Annotated[
+        str,
+        typer.Option(
+            help="For optimal: only the k shortest paths (k=8), those of some more hops (slack=1), or valiant."
+        ),
+    ] = "",
+    certificate: Annotated[
+        Path | None,
+        options.output("For optimal: write what proves the bounds as JSON: links with prices, demands, flows."),
+    ] = None,
+    csv: options.Csv = None,
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Compute max-min fair rates of flows offline, for any topology, scheme and traffic pattern."""
-    from dcnlab.evaluator.graph import failures as failing
-    from dcnlab.evaluator.traffic import onoff
-    from dcnlab.evaluator.traffic.flows import flows
-    from dcnlab.traffic.patterns import traffic as pattern
+    """Compute rates of flows offline, and what share of the optimum each scheme reaches.
 
+    The rates are max-min fair. Theta is the largest multiple of the traffic that is carried at once, where
+    the busiest server sends, or receives, at the rate of one link. The optimum's theta lies between two bounds.
+    """
     if traffic == "help":
         _show_patterns(json)
         return
-    fabric, bound = resolve(topology, scheme)
-    if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
-        raise UsageError(f"{fabric.servers**2} flows are too many: `dcnlab sweep` computes their ABT")
+    from dcnlab.evaluator.optimum.beside import without_optimal
+
+    names, optimal = without_optimal(split_specs(scheme))
+    asked = _asked(topology, names, optimal, traffic, on_off, failures, capacity, seed)
+    beside = _optimum(asked, gap, paths) if optimal else None
+    if certificate is not None:
+        _write_certificate(certificate, asked.fabric, beside)
+    rows = {}
+    for name in names:
+        with working(f"{name}: routing flows"):
+            rows[name] = _figures(asked, name, beside)
+    given = {"topology": asked.fabric.spec, "traffic": traffic, "failures": failures, "seed": seed,
+             "on_off": on_off, "capacity": capacity}  # fmt: skip
+    if csv is not None:
+        _write_csv(csv, given, rows, beside)
+    if json:
+        print_json(_as_json(given, scheme, len(asked.traffic), rows, beside))
+        return
+    print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
+          f" link capacity {capacity:g}")  # fmt: skip
+    _show(rows, beside)
+
+
+def _asked(
+    topology: str, names: list[str], optimal: bool, traffic: str, on_off: str, failures: str, capacity: float,
+    seed: int,
+) -> _Asked:  # fmt: skip
+    from dcnlab.evaluator.graph import failures as failing
+    from dcnlab.evaluator.traffic import onoff
+    from dcnlab.traffic.patterns import traffic as pattern
+    from topos.registry import fabric as build
+
+    if not names and not optimal:
+        raise UsageError("--scheme: name a scheme, or optimal")
+    if on_off and (len(names) > 1 or optimal):
+        raise UsageError("--on-off is for a single scheme")
     try:
+        fabric = build(topology)
+        for name in names:
+            resolve(topology, name)
+        if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
+            raise UsageError(f"{fabric.servers**2} flows are too many: `dcnlab sweep` computes their ABT")
         failed = failing.draw(fabric, failures, seed)
-        wanted = pattern(fabric, traffic, seed, failed.nodes)
-        phases = onoff.parse(on_off) if on_off else None
+        wanted = pattern(fabric, traffic, seed, failed.nodes).by_destination()
+        if on_off:
+            onoff.parse(on_off)
     except SpecError as error:
         raise UsageError(str(error)) from error
-    with working("routing flows"):
-        routed = flows(bound, wanted, failed.links)
-        figures = (
-            _constant_rates(fabric, routed, capacity)
-            if phases is None
-            else _on_off_rates(fabric, routed, phases, seed, capacity)
-        )
-    if json:
-        parameters = {
-            "topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed,
-            "on_off": on_off, "capacity": capacity,
-        }  # fmt: skip
-        print_json({**parameters, "flows": len(routed), **figures})
+    return _Asked(fabric, wanted, failed, capacity, seed, on_off)
+
+
+def _optimum(asked: _Asked, gap: str, paths: str) -> Beside:
+    from dcnlab.evaluator.optimum.beside import optimum_of, read_gap
+    from dcnlab.evaluator.optimum.restricted import read_limit
+
+    try:
+        share, limit = read_gap(gap), read_limit(paths)
+        with working("optimum") as show:
+            return optimum_of(
+                asked.fabric, asked.traffic, asked.failed.links, share, limit=limit,
+                progress=lambda lower, upper: show(f"{lower:.4f} to {upper:.4f}", None),
+            )  # fmt: skip
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+
+
+def _figures(asked: _Asked, name: str, beside: Beside | None) -> dict[str, Any]:
+    """The figures of one scheme."""
+    from addressing.registry import bind
+    from dcnlab.evaluator.optimum.beside import theta_of
+    from dcnlab.evaluator.traffic import onoff
+    from dcnlab.evaluator.traffic.flows import flows
+
+    routed = flows(bind(name, asked.fabric), asked.traffic, asked.failed.links)
+    if asked.on_off:
+        return _on_off_rates(
+            asked.fabric, routed, onoff.parse(asked.on_off), asked.seed, asked.capacity
+        )  # fmt: skip
+    figures = _constant_rates(asked, routed)
+    if beside is None:
+        return figures
+    theta = theta_of(asked.fabric, routed, asked.traffic, beside.found.problem.unreachable)
+    low, high = beside.share(theta)
+    return {**figures, "theta": theta, "share_lower": low, "share_upper": high}
+
+
+def _write_certificate(path: Path, fabric: Fabric, beside: Beside | None) -> None:
+    from json import dumps
+
+    from dcnlab.evaluator.optimum.certificate import as_json
+
+    if beside is None:
+        raise UsageError("--certificate is for --scheme optimal")
+    path.write_text(dumps(as_json(beside.found, fabric.name)) + "\n")
+
+
+def _as_json(
+    given: dict[str, Any], scheme: str, flows: int, rows: dict[str, dict[str, Any]], beside: Beside | None
+) -> dict[str, Any]:
+    """One scheme's figures stand at the top; those of several, and the optimum, in lists."""
+    if beside is None and len(rows) == 1:
+        return {**given, "scheme": scheme, "flows": flows, **next(iter(rows.values()))}
+    found = {} if beside is None else {"optimum": beside.as_dict()}
+    return {**given, "flows": flows, **found, "schemes": [{"scheme": k, **row} for k, row in rows.items()]}
+
+
+def _write_csv(
+    path: Path, given: dict[str, Any], rows: dict[str, dict[str, Any]], beside: Beside | None
+) -> None:
+    from dcnlab.evaluator.reporting.tables import write_csv
+
+    found = {} if beside is None else {f"optimum.{key}": value for key, value in beside.as_dict().items()}
+    listed = rows or {"optimal": {}}
+    write_csv([{**given, "scheme": name, **row, **found} for name, row in listed.items()], path)
+
+
+def _show(rows: dict[str, dict[str, Any]], beside: Beside | None) -> None:
+    if beside is None and len(rows) == 1:
+        figures = next(iter(rows.values()))
+        table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
         return
-    print(f"{fabric.spec} with {scheme}: {len(routed)} flows ({traffic}), link capacity {capacity:g}")
-    table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
+    if beside is not None:
+        found = beside.found
+        ended = ", interrupted" if found.interrupted else ""
+        how = f"gap {found.gap:.2%}, {found.method}{ended}"
+        print(
+            f"optimum: theta {found.lower:.4f} to {found.upper:.4f} ({how});"
+            f" volume bound {beside.volume_bound:.4f}"
+        )
+    columns = ("delivered", "aggregate", "least", "abt") + (("theta",) if beside else ())
+    lines = [
+        (name, *(cell(row[key]) for key in columns), *((_percent(row),) if beside else ()))
+        for name, row in rows.items()
+    ]
+    if lines:
+        table(("scheme", *columns, *(("of the optimum",) if beside else ())), lines)
+
+
+def _percent(row: dict[str, Any]) -> str:
+    low, high = row["share_lower"], row["share_upper"]
+    if math.isnan(low):
+        return "-"
+    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{100 * low:.0f}-{high:.0%}"
 
 
 def _show_patterns(json: bool) -> None:
@@ -85,13 +247,14 @@ def _show_patterns(json: bool) -> None:
     table(("traffic", "parameters"), rows)
 
 
-def _constant_rates(fabric: Any, routed: Any, capacity: float) -> dict[str, Any]:
+def _constant_rates(asked: _Asked, routed: Flows) -> dict[str, Any]:
     """The figures of flows that always send."""
     import numpy as np
 
     from dcnlab.evaluator.traffic.throughput import throughput as rates_of
 
-    result = rates_of(fabric, routed, capacity)
+    amounts = asked.traffic.amounts if asked.traffic.weighted else None
+    result = rates_of(asked.fabric, routed, asked.capacity, amounts)
     rates = result.rates[routed.delivered]
     quantiles = np.quantile(rates, [0.05, 0.5, 0.95]).tolist() if len(rates) else [math.nan] * 3
     return {

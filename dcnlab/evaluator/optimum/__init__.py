@@ -12,6 +12,7 @@ by_paths.py     the search that keeps such paths
 by_sources.py   the search that keeps the flow of each source, for millions of pairs
 restricted.py   the optimum over some paths only: the k shortest, some more hops, Valiant's
 solve.py        the optimum of a problem
+beside.py       the optimum of a traffic pattern, and a scheme's share of it
 exact.py        the exact optimum of small networks, by linear programming
 certificate.py  the check of a flow and of prices, by code that shares nothing with the searches
 """

@@ -6,7 +6,9 @@ proves the lower bound; the prices, by weak duality, prove the upper one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -37,6 +39,32 @@ def certify(found: Optimum) -> Certificate:
     limit = found.problem.limit
     carried = float((found.problem.network.capacity / np.maximum(loads, 1e-300)).min())
     return Certificate(min(carried, limit), min(_by_prices(found), limit), imbalance)
+
+
+def as_json(found: Optimum, name: Callable[[int], str]) -> dict[str, Any]:
+    """All that somebody needs to check the bounds without this program; ``name`` names a node of the fabric.
+
+    The network is folded: hosts with a single link are part of their switch, and ``limit`` is what their links
+    allow.  ``flows`` are those of all demands once, by source and link.
+    """
+    network, demands = found.problem.network, found.problem.demands
+    names = [name(int(node)) for node in found.problem.nodes]
+    tails, heads = ([names[node] for node in ends.tolist()] for ends in (network.tail, network.head))
+    keys = ("from", "to", "capacity", "price")
+    some = found.method != "hosts"
+    columns = (tails, heads, network.capacity.tolist(), found.prices.tolist() if some else [0.0] * len(tails))
+    flows = [
+        {"source": names[source], "links": [[tails[i], heads[i], float(row[i])] for i in np.flatnonzero(row)]}
+        for source, row in zip(demands.sources.tolist(), found.flows() if some else (), strict=some)
+    ]
+    ends = zip(demands.source.tolist(), demands.target.tolist(), demands.amount.tolist(), strict=True)
+    return {
+        "lower": found.lower, "upper": found.upper,
+        "limit": found.problem.limit if np.isfinite(found.problem.limit) else None,
+        "links": [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)],
+        "demands": [{"from": names[a], "to": names[b], "amount": amount} for a, b, amount in ends],
+        "flows": flows,
+    }  # fmt: skip
 
 
 def _flows(found: Optimum) -> tuple[Floats, float]:

@@ -90,15 +90,16 @@ class Demands:
 class Problem:
     """A network and demands in it, after nodes with a single neighbour were folded into that neighbour.
 
-    ``limit`` is what the links of folded nodes allow: theta <= limit.  ``place`` is the node here of each node
-    of the network as given, -1 where none is left of its part.  ``unreachable`` pairs without a path are left
-    out.
+    ``limit`` is what the links of folded nodes allow: theta <= limit.  ``place`` is the node here of each
+    node of the network as given, -1 where none is left of its part.  ``nodes`` are those of the network as
+    given that are left here.  ``unreachable`` pairs without a path are left out.
     """
 
     network: Network
     demands: Demands
     limit: float
     place: NDArray[np.int64]
+    nodes: NDArray[np.int64]
     unreachable: int
 
 
@@ -143,7 +144,7 @@ def fold(network: Network, demands: Demands) -> Problem:
     apart = folding.source != folding.target
     moved = Demands.of(count, number[folding.source[apart]], number[folding.target[apart]], here.amount[apart])
     place = np.where(used[folding.place], number[folding.place], -1)
-    return Problem(core, moved, folding.limit, place, int(len(demands) - reachable.sum()))
+    return Problem(core, moved, folding.limit, place, np.flatnonzero(used), int(len(demands) - reachable.sum()))
 
 
 def _connected(network: Network, demands: Demands) -> NDArray[np.bool_]:

@@ -63,6 +63,14 @@ class Flows:
         shares = self.shares[crossed] if len(self.shares) else self.shares
         return Flows(self.sources[which], self.destinations[which], start, self.links[crossed], shares)
 
+    def scaled(self, amounts: Floats) -> Flows:
+        """The same flows with ``amounts`` of each in place of one whole."""
+        length = np.diff(self.start)
+        shares = np.repeat(amounts, length)
+        if len(self.shares):
+            shares *= self.shares
+        return Flows(self.sources, self.destinations, self.start, self.links, shares)
+
     def loads(self, link_count: int) -> Floats:
         """Per directed link the sum of the shares of its flows; the fabric has ``link_count`` links."""
         return _add_up(self.links, self.shares if len(self.shares) else np.ones(1), link_count)

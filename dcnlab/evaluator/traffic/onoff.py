@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.throughput import max_min
 from topos.fabric import Fabric
@@ -95,7 +96,7 @@ class OnOffRates:
 def on_off_rates(fabric: Fabric, flows: Flows, phases: Phases, seed: int, capacity: float = 1.0) -> OnOffRates:
     """The max-min fair rates, at every sample, of the flows that are on."""
     on = active(phases, len(flows), np.random.default_rng([seed, 4])) & flows.delivered
-    capacities = np.full(len(fabric.adjacency.peer), capacity)
+    capacities = capacity * port_capacities(fabric)
     total, aggregate = np.zeros(len(flows)), np.zeros(len(on))
     for i, mask in enumerate(on):
         rates = max_min(flows.select(mask), capacities)

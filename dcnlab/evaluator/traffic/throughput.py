@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled
+from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flows import Flows, Offsets
 from topos.fabric import Fabric
 from topos.graph import IntArray
@@ -48,18 +49,28 @@ class Throughput:
         return self.aggregate**2 / (len(self.rates) * squares) if squares else math.nan
 
 
-def throughput(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> Throughput:
-    """Max-min fair rates of ``flows``; every link has ``capacity`` in each direction."""
-    capacities = np.full(len(fabric.adjacency.peer), capacity)
-    rates = max_min(flows, capacities)
+def throughput(
+    fabric: Fabric, flows: Flows, capacity: float = 1.0, amounts: Floats | None = None
+) -> Throughput:
+    """Max-min fair rates of ``flows``; a link has ``capacity`` in each direction, times what its file states.
+
+    With ``amounts`` (weighted traffic) the rates of flows grow in proportion to them.
+    """
+    capacities = capacity * port_capacities(fabric)
+    some = flows if amounts is None else flows.scaled(amounts)
+    rates = max_min(some, capacities)
+    weights = np.ones(len(flows)) if amounts is None else amounts
     delivered = int(flows.delivered.sum())
-    return Throughput(rates, delivered, bottleneck(fabric, flows, capacity))
+    return Throughput(rates * weights, delivered, bottleneck(fabric, flows, capacity, amounts))
 
 
-def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> float:
-    """The ABT: the number of delivered flows times their rate when all rates are equal."""
-    worst = float(flows.loads(len(fabric.adjacency.peer)).max(initial=0.0))
-    return int(flows.delivered.sum()) * capacity / worst if worst else math.nan
+def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0, amounts: Floats | None = None) -> float:
+    """The ABT: the sum of the rates of delivered flows when all are equal, or in proportion to ``amounts``."""
+    some = flows if amounts is None else flows.scaled(amounts)
+    loads = some.loads(len(fabric.adjacency.peer)) / port_capacities(fabric)
+    worst = float(loads.max(initial=0.0))
+    whole = float(flows.delivered.sum() if amounts is None else amounts[flows.delivered].sum())
+    return whole * capacity / worst if worst else math.nan
 
 
 def max_min(flows: Flows, capacities: Floats) -> Floats:

@@ -1,0 +1,134 @@
+"""The optimum of a traffic pattern, and what share of it a scheme's own routes carry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from addressing.registry import bind
+from dcnlab.evaluator.optimum.problem import Demands, Floats, Problem, problem_of
+from dcnlab.evaluator.optimum.restricted import Limit
+from dcnlab.evaluator.optimum.search import Progress, unfollowed
+from dcnlab.evaluator.optimum.shortest import split_evenly
+from dcnlab.evaluator.optimum.solve import Optimum, solve
+from dcnlab.evaluator.traffic.capacities import link_capacities, port_capacities
+from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.traffic.patterns import Traffic, traffic
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
+from topos.spec import SpecError
+
+#: The name that stands for the optimum among schemes.
+OPTIMAL = "optimal"
+#: The least and the largest gap to ask for.
+_GAPS = (0.0001, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The optimum of a demand in which the busiest server sends, or receives, one unit.
+
+    ``found`` bounds theta, the largest multiple of the demand that any routing carries at once.  So does
+    ``volume_bound``: the capacity of all links over the hops that the demand takes at least.
+    """
+
+    found: Optimum
+    volume_bound: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as JSON."""
+        return {
+            "lower": self.found.lower,
+            "upper": self.found.upper,
+            "gap": self.found.gap,
+            "method": self.found.method,
+            "rounds": self.found.rounds,
+            "interrupted": self.found.interrupted,
+            "unreachable": self.found.problem.unreachable,
+            "volume_bound": self.volume_bound,
+        }
+
+    def share(self, theta: float) -> tuple[float, float]:
+        """At least and at most so much of the optimum is ``theta``."""
+        return theta / self.found.upper, theta / self.found.lower
+
+
+def optimum_of(
+    fabric: Fabric,
+    wanted: Traffic,
+    down: LinkState = ALL_UP,
+    gap: float = 0.01,
+    *,
+    limit: Limit | None = None,
+    progress: Progress = unfollowed,
+) -> Beside:
+    """The optimum of ``wanted`` while ``down`` is down; raises SpecError where it is too large."""
+    demands = Demands.of(fabric.size, wanted.sources, wanted.destinations, normalised(wanted))
+    problem = problem_of(fabric, demands, down, link_capacities(fabric))
+    try:
+        found = solve(problem, gap, limit=limit, progress=progress)
+    except (ValueError, MemoryError) as error:
+        raise SpecError(f"optimum: {error}") from None
+    return Beside(found, volume_bound(problem))
+
+
+def without_optimal(schemes: Sequence[str]) -> tuple[list[str], bool]:
+    """The schemes that route, and whether the optimum was among them."""
+    return [name for name in schemes if name != OPTIMAL], OPTIMAL in schemes
+
+
+def read_gap(text: str) -> float:
+    """Parse ``1%`` or ``0.01``; raises SpecError with one line."""
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / (100 if number != text else 1)
+    except ValueError:
+        share = math.nan
+    if not _GAPS[0] <= share <= _GAPS[1]:
+        raise SpecError(f"gap: {text!r}: write a share from {_GAPS[0]:.2%} to {_GAPS[1]:.0%}, such as 1%")
+    return share
+
+
+def volume_bound(problem: Problem) -> float:
+    """Capacity over demand times hops: the throughput-centric bound of Namyar et al. (SIGCOMM 2021) for this
+    demand."""
+    if not len(problem.demands):
+        return problem.limit
+    hops = split_evenly(problem.network, problem.demands, np.ones(len(problem.network.head)))[1]
+    return min(problem.limit, float(problem.network.capacity.sum()) / hops)
+
+
+def normalised(wanted: Traffic) -> Floats:
+    """The amounts, scaled so that the busiest server sends, or receives, 1."""
+    if not len(wanted):
+        return wanted.amounts
+    busiest = max(np.bincount(ends, wanted.amounts).max() for ends in (wanted.sources, wanted.destinations))
+    return np.asarray(wanted.amounts / busiest)
+
+
+def theta_of(fabric: Fabric, routed: Flows, wanted: Traffic, unreachable: int = 0) -> float:
+    """The multiple of the demand that the routes carry: 1 over the largest load of a link by its capacity.
+
+    ``wanted`` is in the order of ``routed``.  NaN where a flow that has a path is not delivered.
+    """
+    delivered = int(routed.delivered.sum())
+    if delivered + unreachable < len(routed) or not delivered:
+        return math.nan
+    loads = routed.scaled(normalised(wanted)).loads(len(fabric.adjacency.peer))
+    return 1 / float((loads / port_capacities(fabric)).max())
+
+
+def thetas(fabric: Fabric, schemes: Sequence[str], pattern: str, seed: int = 1) -> dict[str, float]:
+    """The theta of each scheme under a traffic pattern; ``optimal`` is the optimum's lower bound."""
+    wanted = traffic(fabric, pattern, seed).by_destination()
+    found = {}
+    for name in schemes:
+        if name == OPTIMAL:
+            found[name] = optimum_of(fabric, wanted).found.lower
+        else:
+            found[name] = theta_of(fabric, flows(bind(name, fabric), wanted), wanted)
+    return found
