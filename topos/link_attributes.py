@@ -133,7 +133,7 @@ def _number(value: object) -> float | None:
 
 
 def bits_per_second(rate: object) -> float | None:
-    """A ``rate``, a number in Mbit/s or a text such as ``10Mbit``, in bits per second; None for anything else."""
+    """A ``rate``, a number in Mbit/s or a text such as ``10Mbit``, in bits per second; else None."""
     if (number := _number(rate)) is not None:
         return number * 1e6
     match = _OUR_RATE.fullmatch(str(rate).strip())
