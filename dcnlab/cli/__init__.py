@@ -32,6 +32,7 @@ output is one JSON value, also for an error: {"error": "...", "exit": 2}.
 """
 
 import gc
+import os
 import sys
 from typing import NoReturn
 
@@ -44,6 +45,7 @@ _OBJECTS = 50_000
 def main() -> NoReturn:
     """Run the command line."""
     gc.set_threshold(_OBJECTS)
+    _open_missing()
     try:
         if sys.argv[1:] == ["--version"]:  # before any library is imported
             from importlib.metadata import version
@@ -54,3 +56,15 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # the import takes long enough to be interrupted
         sys.exit(130)
     program.main()
+
+
+def _open_missing() -> None:
+    """Open the standard descriptors that this process was started without, before any other file can get their
+    numbers: a socket of ours would be a program's input."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab.control import crossing
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.session import terminal
 
@@ -14,10 +15,12 @@ from dcnlab.lab.session import terminal
 def run_here(path: Path, node: str, words: list[str]) -> int:
     """Run a program in a lab on the standard descriptors of this process; its exit code.
 
-    If they are a terminal, the program gets a terminal of its own, whose output this one shows.
+    If they are a terminal, the program gets a terminal of its own, whose output this one shows.  No descriptor
+    of a terminal of this process crosses into the lab.
     """
     if not terminal.is_foreground_terminal():
-        return run_in_foreground(path, "exec", (0, 1, 2), node=node, words=words)
+        with crossing.crossing((0, 1, 2)) as descriptors:
+            return run_in_foreground(path, "exec", descriptors, node=node, words=words)
     with terminal.relayed_pty() as new:
         errors = new if os.isatty(2) else 2
         kind = os.environ.get("TERM", "dumb")

@@ -3,5 +3,5 @@
 rpc.py       its protocol                        request.py   requests that are malformed
 runtime.py   where sockets are, names of labs    ending.py    waits for the end of a lab
 popen.py     a program that Python has started   stopping.py  ends labs
-captured.py  one whose output Python waits for
+captured.py  one whose output Python waits for   crossing.py  keeps terminals of clients out of hosts
 """

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from dcnlab.lab.control.crossing import without_terminal
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.program import Program
 
@@ -59,11 +60,11 @@ def run(
 
 
 def _stdin() -> int:
-    """A copy of standard input; where that was closed, a file of this process may have its number, and the
-    program gets an empty input."""
+    """A copy of standard input; an empty input where that is a terminal, or was closed, so that a file of this
+    process may have its number."""
     with contextlib.suppress(OSError):
         if os.get_inheritable(_STDIN):
-            return os.dup(_STDIN)
+            return without_terminal(_STDIN)
     return os.open(os.devnull, os.O_RDONLY)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dcnlab.lab.control import crossing
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.program import Program
@@ -107,9 +108,8 @@ class Process:
         words, more = list(program.words), program.to_json()
         try:
             request = {"node": node, "words": words, "program": more}
-            self._ended.set_result(
-                int(self._connection.call("exec", on_report, descriptors, **request)["exit"])
-            )
+            with crossing.crossing(descriptors) as safe:
+                self._ended.set_result(int(self._connection.call("exec", on_report, safe, **request)["exit"]))
         except LabError as error:
             self._ended.set_exception(error)
         finally:

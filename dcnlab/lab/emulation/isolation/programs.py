@@ -70,7 +70,10 @@ class Isolation:
         folder = options.pop("cwd", None) or os.getcwd()
         make = self._command_in_image if root else self._command
         command = [*prefix, *make(host, first, words, folder)]
-        options["close_fds"] = True  # the session's are its own
+        options["close_fds"] = True  # the session's are its own, also a terminal with a prompt
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            if options.get(name) is None and os.isatty(number):
+                options[name] = subprocess.DEVNULL
 
         def begin() -> subprocess.Popen[bytes]:
             with contextlib.closing(_Descriptor(f"/proc/{first.pid}/ns/pid")) as namespace:
