@@ -1,6 +1,7 @@
-"""A lab's own ``/etc/hosts`` with the names of its servers.
+"""Names in a lab: its own ``/etc/hosts`` with its servers, and its own ``/etc/resolv.conf``.
 
-So ``ping h3`` works in a shell in a server, and traceroute shows names.
+So ``ping h3`` works in a shell in a server, traceroute shows names, and a name that does not exist fails at
+once: the machine's name servers do not answer here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from dcnlab.lab.emulation.sandbox import mount
 _MS_BIND = 0x1000
 _FILE = Path("/etc/hosts")
 _OURS = Path("/run/hosts")
+_RESOLVER = Path("/etc/resolv.conf")
+_OWN_RESOLVER = Path("/run/resolv.conf")
+#: Nothing listens there, unless the user starts a name server in the host; a refusal comes at once.
+_NOBODY = "127.0.0.1"
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -43,3 +48,19 @@ def install(scheme: Scheme) -> None:
         before = _FILE.read_text(errors="replace").rstrip("\n")
         _OURS.write_text(f"{before}\n\n# The servers of this lab\n{''.join(lines(scheme))}")
         mount(str(_OURS), str(_FILE), "", _MS_BIND)
+
+
+def resolve_by(name_server: str = _NOBODY) -> None:
+    """Have programs of the lab ask this name server, in this mount namespace only; nothing if the machine
+    has no such file."""
+    text = f"nameserver {name_server}\n"
+    if name_server == _NOBODY:
+        text += "options timeout:1 attempts:1\n"
+    target = _RESOLVER.resolve()
+    if target.exists():
+        _OWN_RESOLVER.write_text(text)
+        if not target.samefile(_OWN_RESOLVER):  # it is not mounted there yet
+            mount(str(_OWN_RESOLVER), str(target), "", _MS_BIND)
+    elif target.is_relative_to("/run"):  # a link to what another program of the machine writes there
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)

@@ -19,6 +19,7 @@ from mininet.util import waitListening
 
 from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.running import Running, dpid, interface
@@ -54,6 +55,7 @@ class Interface(Intf):  # type: ignore[misc]
         return "UP" in self.node.cmd(f"ip -br link show {self.name}").split("<")[-1]
 
 
+_RUN = 'exec "$@"'
 #: Impairs a link: its number, and values as of ``dcnlab impair``.
 Impose = Callable[[int, dict[str, str]], object]
 #: Mininet's names of what a link imposes, ours, and the unit of a number.
@@ -110,6 +112,8 @@ class LazyNode:
     shell: subprocess.Popen[bytes] | None
     environment: dict[str, str] | None = None
     isolation: Isolation | None = None
+    #: A host has namespaces of its own; a switch has none.
+    namespaces: HostNamespaces | None = None
     #: The host's own root file system, if it has one.
     root: Root | None = None
     _pid: int | None = None
@@ -154,14 +158,20 @@ class LazyNode:
         params.setdefault("env", self.environment)
         if self.isolation is not None:
             return self.isolation.start(self.netns, cmd, [], **params)
-        return subprocess.Popen(self.inside(cmd), **params)
+        return self._start(cmd, False, params)
 
     def _start_in_image(self, root: Root, cmd: list[str], params: dict[str, Any]) -> subprocess.Popen[bytes]:
         prefix, words = _split(root, cmd)
         params.setdefault("env", self.environment)
         if self.isolation is not None:
             return self.isolation.start(self.netns, words, prefix, str(root.path), cwd=root.folder, **params)
-        return subprocess.Popen(self.inside([*prefix, *root.command("", words)]), **params)
+        return self._start([*prefix, *root.command("", words)], True, params)
+
+    def _start(self, cmd: list[str], image: bool, params: dict[str, Any]) -> subprocess.Popen[bytes]:
+        if self.namespaces is None:
+            return subprocess.Popen(self.inside(cmd), **params)
+        # A program that does not exist ends with 127 and a line, as with Mininet.
+        return self.namespaces.start(self.netns, ["sh", "-c", _RUN, "sh", *cmd], image=image, **params)
 
     def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
         """A process in the node's namespace, as Mininet's ``popen``."""
@@ -196,11 +206,12 @@ class LabHost(LazyNode, Host):  # type: ignore[misc]
         self,
         name: str,
         netns: str,
+        namespaces: HostNamespaces,
         isolation: Isolation | None = None,
         root: Root | None = None,
         **params: Any,
     ) -> None:
-        self.netns, self.isolation, self.root = netns, isolation, root
+        self.netns, self.namespaces, self.isolation, self.root = netns, namespaces, isolation, root
         super().__init__(name, **params)
         self.ready = True
 
@@ -327,7 +338,13 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None], impose
         name = fabric.name(node)
         if fabric.is_server(node):
             nodes[node] = net.addHost(
-                name, cls=LabHost, netns=name, ip=None, isolation=running.isolation, root=running.root(name)
+                name,
+                cls=LabHost,
+                netns=name,
+                ip=None,
+                namespaces=running.host_namespaces,
+                isolation=running.isolation,
+                root=running.root(name),
             )
         else:
             nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))

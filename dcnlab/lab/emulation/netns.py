@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, mount, set_namespace, unshare
+from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, detach, mount, set_namespace, unshare
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from hostagent import process_exit
@@ -41,7 +41,6 @@ _PROC = Path("/proc")
 FOLDER = Path("/run/netns")
 #: A proc file system of our own, for so many namespaces at a time.
 _OWN_PROC, _NAMESPACES_PER_PROC = Path("/run/proc"), 64
-_MNT_DETACH = 2
 _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
@@ -81,7 +80,7 @@ def inside(name: str, action: Callable[[], T]) -> T:
     """Run ``action`` in a namespace, in a new thread; its result or its exception."""
 
     def work() -> T:
-        _enter(name)
+        enter(name)
         return action()
 
     return threaded(work)
@@ -96,7 +95,9 @@ def create(names: Iterable[str], enter_new: Callable[[], None] = _enter_new) -> 
 
     ``enter_new`` takes the calling thread into a new namespace.
     """
-    FOLDER.mkdir(exist_ok=True)
+    if not FOLDER.exists():  # mounted, so that all can be unmounted at once where they are not wanted
+        FOLDER.mkdir()
+        mount("tmpfs", str(FOLDER), "tmpfs", 0, "mode=755")
     settings = [(setting, value) for setting, value in _SETTINGS if (_PROC / setting).exists()]
 
     def work() -> None:
@@ -135,7 +136,7 @@ def _fresh_proc() -> Iterator[Path]:
     try:
         yield _OWN_PROC
     finally:
-        _libc.umount2(str(_OWN_PROC).encode(), _MNT_DETACH)
+        detach(str(_OWN_PROC))
 
 
 def _batched(names: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -169,7 +170,7 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
 
     def work() -> None:
         for name, ending_here in far.items():
-            _enter(name)
+            enter(name)
             for pair in ending_here:
                 set_up(pair.b, True, pair.arp)
 
@@ -188,7 +189,7 @@ def await_running(ends: Iterable[tuple[str, str]], stall: float = STALL) -> None
 
     def work() -> None:
         for name, here in interfaces.items():
-            _enter(name)
+            enter(name)
             with Netlink() as kernel:
                 found = kernel.interfaces()
                 for interface in here:
@@ -214,7 +215,7 @@ def interfaces(names: Iterable[str]) -> dict[str, dict[str, Interface]]:
     def work() -> dict[str, dict[str, Interface]]:
         found = {}
         for name in dict.fromkeys(names):
-            _enter(name)
+            enter(name)
             with Netlink() as kernel:
                 found[name] = kernel.interfaces()
         return found
@@ -291,7 +292,8 @@ def set_address6(interface: str, address: str, prefix_length: int) -> None:
         fcntl.ioctl(handle, _SIOCSIFADDR, request)
 
 
-def _enter(name: str) -> None:
+def enter(name: str) -> None:
+    """Take the calling thread into a namespace."""
     descriptor = os.open(path(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
         set_namespace(descriptor, CLONE_NEWNET)

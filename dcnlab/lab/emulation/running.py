@@ -12,6 +12,7 @@ from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring, remote
 from dcnlab.lab.autoconfig.side import Side
 from dcnlab.lab.emulation import neighbours
+from dcnlab.lab.emulation.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.images.roots import Root, Roots
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.links.impairments import Impairments
@@ -165,6 +166,8 @@ class Running:
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
         #: Starts programs in hosts that are isolated.
         self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
+        #: Starts programs in other hosts.
+        self.host_namespaces = HostNamespaces()
         self._roots = Roots()
         #: Delay, loss and bandwidth of the links.
         self.impairments = Impairments(

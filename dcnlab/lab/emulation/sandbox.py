@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.emulation.broker import Broker
     from dcnlab.lab.emulation.outside import Opened
 
+CLONE_FS = 0x00000200
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
@@ -39,6 +40,7 @@ _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _MS_BIND, _MS_REMOUNT, _MS_RDONLY, _MS_NOEXEC = 0x1000, 0x20, 0x1, 0x8
 _MS_REC, _MS_MOVE = 0x4000, 0x2000
+_MNT_DETACH = 2
 #: Folders of /proc/sys whose settings are those of the whole machine.
 _MACHINE_SETTINGS = ("abi", "debug", "dev", "fs", "kernel", "vm")
 _PR_SET_PDEATHSIG = 1
@@ -87,6 +89,13 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
     if _libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()):
         number = ctypes.get_errno()
         raise OSError(number, f"mounting {kind or source} on {target}: {os.strerror(number)}")
+
+
+def detach(folder: str) -> None:
+    """Unmount a folder with all that is mounted below it; raises OSError."""
+    if _libc.umount2(folder.encode(), _MNT_DETACH):
+        number = ctypes.get_errno()
+        raise OSError(number, f"unmounting {folder}: {os.strerror(number)}")
 
 
 def die_with_parent() -> None:
@@ -284,7 +293,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         mount_proc()
         _close_machine(Path(request["socket"]).parent)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
-        _replace_sys()
+        replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
         fail(request["status"], text, code=_REFUSED, refused=True)
@@ -333,27 +342,32 @@ def mount_sys(folder: str) -> None:
         mount("sysfs", folder, "sysfs", _MS_NOSUID_NODEV | _MS_NOEXEC | _MS_RDONLY)
 
 
-def _replace_sys() -> None:
+def replace_sys() -> None:
     """Give this network namespace a /sys of its own, with the machine's cgroups and so on in it.
 
     Where a container forbids it the machine's stays, which names the machine's interfaces.
     """
     new = Path("/run/sys")
-    new.mkdir()
+    new.mkdir(exist_ok=True)
     with contextlib.suppress(OSError):
-        mount_sys(str(new))
-        for path in _mounts_below("/sys"):
-            with contextlib.suppress(OSError):  # the new one has no such folder
-                mount(path, str(new / Path(path).relative_to("/sys")), "", _MS_BIND | _MS_REC)
+        mount_sys_with_others(new)
         mount(str(new), "/sys", "", _MS_MOVE)
     with contextlib.suppress(OSError):
         new.rmdir()
 
 
+def mount_sys_with_others(folder: Path) -> None:
+    """Mount the /sys of this network namespace, and in it what is mounted in /sys; raises OSError."""
+    mount_sys(str(folder))
+    for path in _mounts_below("/sys"):
+        with contextlib.suppress(OSError):  # the new one has no such folder
+            mount(path, str(folder / Path(path).relative_to("/sys")), "", _MS_BIND | _MS_REC)
+
+
 def _mounts_below(folder: str) -> list[str]:
     """What is mounted in a folder, without what is mounted below that."""
     found: list[str] = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in Path("/proc/thread-self/mountinfo").read_text().splitlines():
         path = line.split()[4]
         below = any(path == one or path.startswith(f"{one}/") for one in found)
         if path.startswith(f"{folder}/") and not below:

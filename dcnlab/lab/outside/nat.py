@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from dcnlab.lab.emulation import broker, netns
-from dcnlab.lab.emulation.sandbox import mount
+from dcnlab.lab.emulation import broker, hosts, netns
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.outside.networks import fabric_networks, servers
 from dcnlab.lab.running.guard import Guard
@@ -25,9 +23,6 @@ _NETWORK = ipaddress.IPv4Network(broker.NETWORK)
 _GATEWAY, _NAME_SERVER = _NETWORK[2], _NETWORK[3]
 #: The address of server 0; the others follow.
 _FIRST = int(_NETWORK[256])
-_RESOLVER = Path("/etc/resolv.conf")
-_OWN_RESOLVER = Path("/run/resolv.conf")
-_MS_BIND = 0x1000
 
 
 def start(session: RunningLab, guard: Guard) -> None:
@@ -48,9 +43,7 @@ def start(session: RunningLab, guard: Guard) -> None:
             f"route replace default via {_GATEWAY} dev {INTERFACE}",
         ]
         netns.batch(["ip", "-n", name], lines)
-    if _RESOLVER.exists():
-        _OWN_RESOLVER.write_text(f"nameserver {_NAME_SERVER}\n")
-        mount(str(_OWN_RESOLVER), str(_RESOLVER.resolve()), "", _MS_BIND)
+    hosts.resolve_by(str(_NAME_SERVER))
 
 
 def _bridge(names: Iterable[str]) -> Iterator[str]:

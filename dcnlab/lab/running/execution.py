@@ -12,6 +12,9 @@ from dcnlab.lab.running import starting
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.process_guard import forward_signals
 
+#: The exit code of shells for a file that is no program.
+_NOT_RUN = 126
+
 
 def run(session: RunningLab, call: Call, words: list[str], *, ours: bool = False) -> dict[str, Any]:
     """Run a program in the node of a call, on the call's descriptors; its exit code.
@@ -30,7 +33,13 @@ def run(session: RunningLab, call: Call, words: list[str], *, ours: bool = False
             os.write(stderr, f"dcnlab: {text}\n".encode())
             return {"exit": code}
     streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
-    started = starting.start(session, name, program, terminal=terminal or "", ours=ours, **streams)
+    try:
+        started = starting.start(session, name, program, terminal=terminal or "", ours=ours, **streams)
+    except starting.CannotRunError as error:
+        if "program" in call.request:
+            raise
+        os.write(stderr, f"dcnlab: {error}\n".encode())
+        return {"exit": _NOT_RUN}
     call.close_descriptors()
     call.progress({"started": started.process.pid})
     threading.Thread(target=forward_signals, args=(call, started.process), daemon=True).start()

@@ -27,6 +27,10 @@ _BINDING = (
 _numbers = itertools.count()
 
 
+class CannotRunError(UsageError):
+    """The kernel does not run a file as a program."""
+
+
 class Started:
     """A program that was started, and the groups that limit it."""
 
@@ -75,6 +79,12 @@ def start(
     if isolation is not None:
         where = str(root.path) if root else ""
         return Started(isolation.start(name, words, prefix, where, **options), group)
+    if session.fabric.is_server(number) and not ours:
+        start_in_host = session.running.host_namespaces.start
+        try:
+            return Started(start_in_host(name, [*prefix, *words], image=root is not None, **options), group)
+        except OSError as refusal:
+            raise CannotRunError(f"{program.words[0]!r} cannot be run: {refusal.strerror}") from refusal
     seccomp.pretend()
     return Started(subprocess.Popen([*prefix, *session.inside(node, words)], **options), group)
 

@@ -126,6 +126,7 @@ def _launch(
     try:
         session = RunningLab(config, stage, outside, guard=guard, part=part)
         hosts.install(session.running.scheme)
+        hosts.resolve_by()
         ssh_settings.install()
         if session.running.isolation is not None and session.running.servers:
             session.running.isolation.ready(

@@ -5,15 +5,18 @@ They are overlays in the lab's own mount namespace.  What hosts write is in the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.images import cache, layout
 from dcnlab.lab.emulation.isolation.identities import Range
-from dcnlab.lab.emulation.sandbox import mount
+from dcnlab.lab.emulation.sandbox import mount, mount_sys_with_others
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.options.images import Image
 
@@ -102,7 +105,7 @@ class Roots:
         options = f"lowerdir={below},upperdir={place}/upper,workdir={place}/work"
         try:
             mount("overlay", str(place / "root"), "overlay", 0, options + _own_attributes())
-            _share(place / "root", isolated=owner is not None)
+            _share(host, place / "root", isolated=owner is not None)
         except OSError as error:
             raise LabError(f"image: {host} cannot have {image} as its root: {error.strerror}") from error
         env = dict(one.split("=", 1) for one in files.env) if files else {}
@@ -158,7 +161,7 @@ def _give_folders(below: Path, upper: Path, owner: Range) -> None:
         ours.chmod(stat.S_IMODE(theirs.st_mode) & 0o1777)
 
 
-def _share(root: Path, *, isolated: bool) -> None:
+def _share(host: str, root: Path, *, isolated: bool) -> None:
     """Show the lab's names of servers in a root, and its processes, interfaces and devices.
 
     An ``isolated`` host has the latter of its own; here they get their places.
@@ -169,6 +172,9 @@ def _share(root: Path, *, isolated: bool) -> None:
         (root / name).mkdir(exist_ok=True)
     for name in () if isolated else _SHARED:
         mount(f"/{name}", str(root / name), "", _BIND | _REC)
+    if not isolated:
+        with contextlib.suppress(OSError):  # a container may forbid it; then the lab's stays
+            netns.inside(host, partial(mount_sys_with_others, root / "sys"))
     for name in _FILES:
         ours, theirs = Path("/etc", name), root / "etc" / name
         if ours.is_file():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 from typing import Any, NoReturn
 
@@ -33,6 +34,7 @@ def main() -> None:
     try:
         _enter(request["netns"])
         unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
+        socket.sethostname(request["name"])
     except OSError as error:
         _say(error=str(error))
         return

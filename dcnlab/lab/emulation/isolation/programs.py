@@ -130,6 +130,7 @@ class Isolation:
         home = os.environ.get("HOME", "")
         request = {
             "netns": str(netns.path(host)),
+            "name": host,
             "homes": sorted({"/root", *([home] if Path(home).is_absolute() and home != "/" else [])}),
             "seen": os.getcwd(),
             "owner": self.owner(host)[1],
