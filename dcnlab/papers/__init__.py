@@ -7,6 +7,7 @@
     wmgr/     Aguirre-Guerrero et al., WMGR
 
     claim.py     a published claim, its measurement and the verdict
+    sentences.py  what a paper says, judged by its evidence
     registry.py  finds and runs experiments; writes them as Markdown and HTML
     figures.py   figures of published and measured values
     record.py    the stored results of the last run: verdicts.json

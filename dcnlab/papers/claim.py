@@ -10,7 +10,7 @@ from typing import Literal
 from dcnlab.evaluator.reporting.charts import Chart
 from dcnlab.papers import oracles
 
-Verdict = Literal["holds", "holds by reading", "does not hold", "not measured", "not published"]
+Verdict = Literal["holds", "holds by reading", "not refuted", "does not hold", "not measured", "not published"]
 Relation = Literal["=", "<=", ">=", "<", ">"]
 
 _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
@@ -31,9 +31,9 @@ class Claim:
     ``printed`` is the published value (None: the paper gives no number), ``how`` the method of
     measurement.  The claim holds if ``measured relation printed`` is true within ``tolerance``,
     in the unit of the value: half a unit of the last published digit, or more where the paper
-    says "about".  ``source`` is the place in the
-    paper: section, equation, table row or figure.  Where the paper gives a range ("35 % ~ 50 %"),
-    ``printed`` is its lower and ``upper`` its upper end: an equality holds within it.
+    says "about".  ``source`` is the place in the paper: section, equation, table row or figure.  Where
+    the paper gives a range ("35 % ~ 50 %"), ``printed`` is its lower and ``upper`` its upper end: an
+    equality holds within it.  No finite number of sizes can prove an ``asymptotic`` claim.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Claim:
     relation: Relation = "="
     tolerance: float = 0.0
     upper: float | None = None
+    asymptotic: bool = False
     #: Every claim names its place, be it "not in the paper".
     source: str = field(kw_only=True)
 
@@ -61,6 +62,20 @@ class Claim:
         slack = self.tolerance if self.relation in ("<=", "<") else -self.tolerance
         slack += _EQUAL if self.relation in ("<=", ">") else -_EQUAL
         return _RELATIONS[self.relation](measured, self.printed + slack)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What a paper says in one sentence, its place, and its evidence: patterns of ``experiment/claim``."""
+
+    text: str
+    source: str
+    rows: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str, source: str, *rows: str) -> Sentence:
+        """A sentence with its evidence."""
+        return cls(text, source, rows)
 
 
 @dataclass(frozen=True)
@@ -132,9 +147,10 @@ class Row:
         if self.claim.printed is None:
             return "not published"
         if not self.readings:
-            return "holds" if self.claim.holds(self.measured, self.seen) else "does not hold"
-        held = len(self.holding)
-        return "does not hold" if not held else "holds" if held == len(self.readings) else "holds by reading"
+            held: Verdict = "not refuted" if self.claim.asymptotic else "holds"
+            return held if self.claim.holds(self.measured, self.seen) else "does not hold"
+        count = len(self.holding)
+        return "does not hold" if not count else "holds" if count == len(self.readings) else "holds by reading"
 
     @property
     def holding(self) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ claims with their verdicts then needs no computation.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Row
+from dcnlab.papers.claim import Claim, Independent, Reading, Row
 
 RECORD = Path(__file__).with_name("verdicts.json")
 
@@ -40,20 +40,6 @@ def merged(old: Record, new: Record, order: Sequence[str]) -> dict[str, tuple[Ro
     return {name: both[name] for name in order if name in both}
 
 
-@dataclass(frozen=True)
-class ListedClaim:
-    """An entry of the list; ``row`` is None for an experiment without a record."""
-
-    experiment: Experiment
-    row: Row | None
-
-
-def list_claims(record: Record, experiments: Mapping[str, Experiment]) -> Iterator[ListedClaim]:
-    """Every claim of every experiment, and one empty entry for each experiment without a record."""
-    for name, experiment in experiments.items():
-        yield from (ListedClaim(experiment, row) for row in record.get(name, (None,)))
-
-
 def _plain(row: Row) -> dict[str, Any]:
     """The row as JSON, without fields that have their default."""
     claim = {key: value for key, value in asdict(row.claim).items() if value != _DEFAULTS.get(key, ...)}
@@ -69,7 +55,7 @@ def _plain(row: Row) -> dict[str, Any]:
     return plain
 
 
-_DEFAULTS = {"relation": "=", "tolerance": 0.0, "upper": None}
+_DEFAULTS = {"relation": "=", "tolerance": 0.0, "upper": None, "asymptotic": False}
 _MEASURED = ("measured", "seen", "readings", "independent")
 
 

@@ -1,4 +1,4 @@
-"""Finds experiments by name, runs them, and writes the results as Markdown or HTML."""
+"""Finds experiments by name, runs them, and writes sentences and values as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from types import MappingProxyType
 from dcnlab import papers as packages
 from dcnlab.evaluator.reporting.notebook import cell_html
 from dcnlab.evaluator.reporting.report import Section, page
-from dcnlab.papers.claim import Experiment, Reading, Result, Row, Verdict
+from dcnlab.papers.claim import Experiment, Reading, Result, Row
 from dcnlab.papers.figures import figures
+from dcnlab.papers.sentences import VERDICTS, Judged, by_paper, counts, folder_of, judge, ordered
 from topos.spec import lookup
 
-_READING = (
-    "*Published* is the value in the paper, with its relation to the measured value (equality where none is"
-    " shown). A claim holds if the measured value satisfies the relation. The tolerance is half a unit of the"
-    ' last published digit, or more where the paper says "about". *Independent* has a value where a function'
-    " of [dcnlab/papers/oracles.py](../dcnlab/papers/oracles.py) computes it too: by networkx, scipy or brute"
-    " force from the paper's definitions, without the program's topologies, schemes and evaluator. The call is"
-    " beside it. *Source* is the place in the paper. A range, such as 35 to 50, holds between its ends. Where"
-    " a verdict depends on how a sentence is read, every reading is listed with its value, and the verdict"
-    " names those under which the claim holds. Some criteria were chosen after the first results were known;"
-    " keep this in mind for verdicts close to a limit. These are: WMGR's whole percentages have a tolerance of"
-    " half a unit. On DCell the root matters, so the value is the mean over twelve roots (all other WMGR rows"
-    " use server h0). HR-SW's random networks are judged by their range or 95 % interval over the seeds; their"
-    " means have a tolerance of 1.5 (the 31 % and 46 % of Figure 3), 0.5 (43.4 %) and 0.05 hops (9.05), and"
-    " the seed with the largest tables of TZ-Random is a reading of its own. In WMGR's Tables I to IV a"
-    " quantity may grow 20 % faster than the printed order, for lower-order terms. CLOT's throughput gains"
-    " have a tolerance of half a percentage point, Valiant's 50 % one of a whole point. The paper gives no"
-    " loads for its Figures 15 to 17; those that are readings, with and without credits, were chosen here."
+_PREFACE = (
+    "A sentence of a paper, a cell of a table or a point of a figure has one verdict. Several values can be"
+    " evidence for it: sizes, seeds, scan orders. *Holds by reading* needs one reading of the sentence under"
+    " which all its values hold; *not refuted* says that measured growth is within a bound that no finite"
+    " number of sizes can prove. *Published* is the value in the paper, with its relation to the measured"
+    " value (equality where none is shown). A claim holds if the measured value satisfies the relation. The"
+    ' tolerance is half a unit of the last published digit, or more where the paper says "about".'
+    " *Independent* has a value where a function of [dcnlab/papers/oracles.py](../dcnlab/papers/oracles.py)"
+    " computes it too: by networkx, scipy or brute force from the paper's definitions, without the program's"
+    " topologies, schemes and evaluator. The call is beside it. *Source* is the place in the paper. A range,"
+    " such as 35 to 50, holds between its ends. Where a value depends on how a sentence is read, every reading"
+    " is listed. Some criteria were chosen after the first results were known; keep this in mind for verdicts"
+    " close to a limit. These are: WMGR's whole percentages have a tolerance of half a unit. On DCell the root"
+    " matters, so the value is the mean over twelve roots (all other WMGR rows use server h0). HR-SW's random"
+    " networks are judged by their range or 95 % interval over the seeds; their means have a tolerance of 1.5"
+    " (the 31 % and 46 % of Figure 3), 0.5 (43.4 %) and 0.05 hops (9.05), and the seed with the largest tables"
+    " of TZ-Random is a reading of its own. In WMGR's Tables I to IV a quantity may grow 20 % faster than the"
+    " printed order, for lower-order terms. CLOT's throughput gains have a tolerance of half a percentage"
+    " point, Valiant's 50 % one of a whole point. The paper gives no loads for its Figures 15 to 17; those"
+    " that are readings, with and without credits, were chosen here."
 )
-_VERDICTS: tuple[Verdict, ...] = (
-    "holds", "holds by reading", "does not hold", "not published", "not measured",
-)  # fmt: skip
 HEADER = ("claim", "source", "published", "independent", "measured", "verdict")
 #: What stands above values that no paper gives.
 MEASURED_ONLY = "Measured here; the paper prints no value"
@@ -48,8 +49,10 @@ _MOST_QUANTITIES = 6
 _MOST_SOURCES = 2
 #: From here on six digits would not be the whole number.
 _LARGE = 1e6
-#: The columns of :func:`papers`.
-PAPERS_HEADER = ("paper", "claims", *_VERDICTS)
+#: The columns of :func:`papers`, of :func:`said` and of the experiments in HTML.
+PAPERS_HEADER = ("paper", "name", "sentences", *VERDICTS, "values")
+SENTENCES_HEADER = ("what the paper says", "place", "verdict", "reading or value")
+_EXPERIMENTS_HEADER = ("experiment", "title", *VERDICTS)
 
 
 @cache
@@ -174,35 +177,80 @@ def _without_empty(
     return tuple(header[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows)
 
 
-def papers(rows: Iterable[Row]) -> list[tuple[str, ...]]:
-    """Per paper, in the columns of ``PAPERS_HEADER``: its claims, counted by verdict."""
-    by_paper: dict[str, Counter[str]] = {}
-    for row in rows:
-        by_paper.setdefault(row.claim.paper, Counter())[row.verdict] += 1
+def papers(results: Mapping[str, Result]) -> list[tuple[str, ...]]:
+    """Per paper, in the columns of ``PAPERS_HEADER``: its sentences by verdict, and the number of values."""
+    values = Counter(folder_of(name) for name, result in results.items() for _ in with_verdict(result.rows))
     return [
-        (paper, str(counts.total()), *(str(counts[verdict]) for verdict in _VERDICTS))
-        for paper, counts in by_paper.items()
-    ]
+        (
+            mine[0].paper, folder, str(len(mine)), *(str(counts(mine)[verdict]) for verdict in VERDICTS),
+            str(values[folder]),
+        )
+        for folder, mine in by_paper(judged(results))
+    ]  # fmt: skip
 
 
-def summary(results: Mapping[str, Result]) -> Counter[str]:
-    """The number of claims per verdict."""
-    return Counter(row.verdict for row in _all_rows(results))
+def judged(results: Mapping[str, Result]) -> list[Judged]:
+    """What the papers say, judged by the results."""
+    return judge({name: result.rows for name, result in results.items()})
+
+
+def totals(results: Mapping[str, Result]) -> str:
+    """The number of sentences per verdict, of values, and of agreements, in words."""
+    rows, found = _all_rows(results), judged(results)
+    verdicts = ", ".join(
+        f"{counts(found)[verdict]} {verdict}" for verdict in VERDICTS if counts(found)[verdict]
+    )
+    known = [row.agrees for row in rows if row.agrees is not None]
+    agreeing = (
+        f" {sum(known)} of {len(known)} independent values agree with the measured ones." if known else ""
+    )
+    values = len(with_verdict(rows))
+    return f"{len(found)} sentences, cells and points: {verdicts}. They rest on {values} values.{agreeing}"
+
+
+def said(found: Iterable[Judged]) -> list[tuple[str, ...]]:
+    """In the columns of ``SENTENCES_HEADER``, what does not hold first; cells that hold are counted."""
+    lines: list[tuple[str, ...]] = []
+    cells_that_hold = Counter[str]()
+    for one in ordered(found):
+        if one.alone and one.verdict == "holds":
+            cells_that_hold[one.experiments[0]] += 1
+        else:
+            lines.append((one.text, one.source, one.verdict, one.reading))
+    for name, count in cells_that_hold.items():
+        lines.append(
+            (
+                experiments()[name].title,
+                name,
+                "holds",
+                f"{count} {'cell or point' if count == 1 else 'cells or points'}",
+            )
+        )
+    return lines
 
 
 def markdown(results: Mapping[str, Result]) -> str:
-    """docs/reproduction.md: a table per experiment."""
-    lines = ["# Reproduction", "", "Generated by `dcnlab reproduce all`; do not edit.", "", _READING, ""]
-    lines += [totals(_all_rows(results)), ""]
-    lines += _table(PAPERS_HEADER, papers(_all_rows(results)))
-    for name, result in results.items():
-        item, judged = experiments()[name], with_verdict(result.rows)
-        lines += ["", f"## {name}: {item.title}", "", f"{item.paper}.", ""]
-        lines += _table(HEADER, map(cells, judged)) if judged else []
-        if only := measured_only(result.rows):
-            lines += [*([""] if judged else []), only.title, "", *_table(only.header, _texts(only.rows))]
-        lines += ["", "Method: " + "; ".join(_methods(result.rows)) + "."]
+    """docs/reproduction.md: per paper a table of what it says, and the values below, folded."""
+    lines = ["# Reproduction", "", "Generated by `dcnlab reproduce all`; do not edit.", ""]
+    lines += [totals(results), "", *_table(PAPERS_HEADER, papers(results)), "", _PREFACE]
+    for folder in dict.fromkeys(map(folder_of, results)):
+        own = {name: result for name, result in results.items() if folder_of(name) == folder}
+        lines += ["", f"## {experiments()[next(iter(own))].paper}", ""]
+        lines += [*_table(SENTENCES_HEADER, said(judged(own))), ""]
+        lines += ["<details>", f"<summary>The values: {len(own)} experiments</summary>"]
+        for name, result in own.items():
+            lines += ["", *_values(name, result)]
+        lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _values(name: str, result: Result) -> list[str]:
+    """The values of an experiment in Markdown."""
+    lines, compared = [f"### {name}: {experiments()[name].title}", ""], with_verdict(result.rows)
+    lines += _table(HEADER, map(cells, compared)) if compared else []
+    if only := measured_only(result.rows):
+        lines += [*([""] if compared else []), only.title, "", *_table(only.header, _texts(only.rows))]
+    return [*lines, "", "Method: " + "; ".join(_methods(result.rows)) + "."]
 
 
 def _texts(rows: Iterable[Sequence[object]]) -> list[list[str]]:
@@ -217,11 +265,11 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def html(results: Mapping[str, Result]) -> str:
     """The results as one self-contained HTML page, with the figures."""
-    text = f"{totals(_all_rows(results))} {_READING.replace('*', '')}"
-    sections = [
-        Section("Papers", text, PAPERS_HEADER, tuple(papers(_all_rows(results)))),
-        Section("Experiments", "", ("experiment", "title", *_VERDICTS), tuple(_counts(results))),
-    ]
+    text = f"{totals(results)} {_PREFACE.replace('*', '')}"
+    sections = [Section("Papers", text, PAPERS_HEADER, tuple(papers(results)))]
+    for _, mine in by_paper(judged(results)):
+        sections.append(Section(mine[0].paper, "", SENTENCES_HEADER, tuple(said(mine))))
+    sections.append(Section("Experiments", "", _EXPERIMENTS_HEADER, tuple(_counts(results))))
     for name, result in results.items():
         sections.append(_section(name, result))
     return page("dcnlab reproduce", sections)
@@ -231,26 +279,18 @@ def _section(name: str, result: Result) -> Section:
     """An experiment: what the paper prints beside what was measured, and what only was measured."""
     item = experiments()[name]
     text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
-    judged = with_verdict(result.rows)
-    charts = (*figures(judged), *result.charts)
+    shown = with_verdict(result.rows)
+    charts = (*figures(shown), *result.charts)
     parts = tuple(filter(None, [measured_only(result.rows)]))
-    header, rows = _without_empty(HEADER, [cells(row) for row in judged])
+    header, rows = _without_empty(HEADER, [cells(row) for row in shown])
     return Section(f"{name}: {item.title}", text, header, rows, charts, parts)
 
 
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
     """Per experiment the number of claims per verdict."""
     for name, result in results.items():
-        counts = Counter(row.verdict for row in result.rows)
-        yield (name, experiments()[name].title, *(counts[verdict] for verdict in _VERDICTS))
-
-
-def totals(rows: Sequence[Row]) -> str:
-    """The number of claims per verdict, and of agreements, in one line."""
-    verdicts = ", ".join(f"{n} {verdict}" for verdict, n in sorted(Counter(r.verdict for r in rows).items()))
-    compared = [row.agrees for row in rows if row.agrees is not None]
-    agreeing = f" {sum(compared)} of {len(compared)} agree with the independent computation."
-    return f"{verdicts}.{agreeing if compared else ''}"
+        found = Counter(row.verdict for row in result.rows)
+        yield (name, experiments()[name].title, *(found[verdict] for verdict in VERDICTS))
 
 
 def _all_rows(results: Mapping[str, Result]) -> list[Row]:

@@ -11,7 +11,7 @@ from addressing.registry import bind
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
 from dcnlab.papers import oracles
-from dcnlab.papers.claim import Claim, Independent, Reading, Row
+from dcnlab.papers.claim import Claim, Independent, Reading, Result, Row
 from dcnlab.papers.clot.shortest_paths import shortest_paths
 from dcnlab.papers.hrsw.comparison import largest_table
 from dcnlab.papers.hrsw.small_worlds import cluster_diameters
@@ -20,12 +20,12 @@ from dcnlab.papers.registry import (
     cells,
     experiments,
     html,
+    judged,
     markdown,
-    papers,
     run,
-    summary,
     totals,
 )
+from dcnlab.papers.sentences import counts
 from tests.topos.graphs import graph
 from topos.families.smallworld import SmallWorld
 from topos.families.torus import Torus
@@ -71,9 +71,11 @@ def test_a_published_range_holds_between_its_ends() -> None:
 
 def test_totals_count_agreement_only_where_something_was_compared() -> None:
     claim = Claim("x", "paper", "share", 5, "by hand", source="x")
-    assert totals([Row(claim, 5)]) == "1 holds."
+    assert totals({"clot-paths": Result((Row(claim, 5),))}).endswith("1 holds. They rest on 1 values.")
     row = Row(claim, 5, independent=Independent.by(oracles.dcube_diameter, "hdcube", 2))
-    assert totals([row]).endswith("0 of 1 agree with the independent computation.")
+    assert totals({"clot-paths": Result((row,))}).endswith(
+        "0 of 1 independent values agree with the measured ones."
+    )
     assert cells(row)[3] == "4 by dcube_diameter(hdcube, 2)"
 
 
@@ -93,7 +95,6 @@ def test_a_claim_holds_under_the_readings_whose_values_satisfy_it() -> None:
     )  # fmt: skip
     assert Row.by_reading(claim, once).verdict == "does not hold"
     assert Row.by_reading(claim, twice).verdict == "holds"
-    assert papers([row, Row(claim, 88), Row(claim, 87)]) == [("paper", "3", "1", "1", "1", "0", "0")]
 
 
 def test_experiments_are_found_by_name() -> None:
@@ -119,10 +120,10 @@ def test_reports_have_rows_and_verdicts() -> None:
         for row in result.rows:
             assert f"| {' | '.join(cells(row))} |" in text
     assert f"| {' | '.join(HEADER)} |" in text
-    counts = summary(results)
-    assert counts["holds"] > 0
-    assert counts["does not hold"] > 0
-    assert f"{counts['does not hold']} does not hold" in text
+    found = counts(judged(results))
+    assert found["holds"] > 0
+    assert found["does not hold"] > 0
+    assert f"{found['does not hold']} does not hold" in text
     assert "<svg" in html(results)
 
 

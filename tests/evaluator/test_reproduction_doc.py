@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from dcnlab.cli.commands.reproduce import reproduce
+from dcnlab.cli.commands.reproduce import Paper, Shown, reproduce
 from dcnlab.papers import record
 from dcnlab.papers.claim import Claim, Independent, Reading, Result, Row
-from dcnlab.papers.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run
+from dcnlab.papers.registry import PAPERS_HEADER, cells, experiments, judged, markdown, papers, run, totals
+from dcnlab.papers.sentences import PAPERS, Judged, counts, sentences
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all other experiments together.
@@ -35,12 +36,13 @@ FIRST = {
     "wmgr-fig10": 1,
 }  # fmt: skip
 RECORDED = record.load(record.RECORD)
+RESULTS = {name: Result(rows) for name, rows in RECORDED.items()}
 
 
 def sections(text: str) -> dict[str, str]:
     """The text under each experiment's heading, by the experiment's name."""
-    _, *parts = text.split("\n## ")
-    return {part.partition(":")[0]: part.strip() for part in parts}
+    _, *parts = text.split("\n### ")
+    return {part.partition(":")[0]: part.partition("\n</details>")[0].strip() for part in parts}
 
 
 def verdicts(text: str) -> list[str]:
@@ -66,7 +68,7 @@ def committed() -> str:
 
 def test_the_document_has_every_experiment_once(committed: str) -> None:
     assert list(sections(committed)) == list(RECORDED) == list(experiments())
-    assert committed.count("\n## ") == len(experiments())
+    assert committed.count("\n### ") == len(experiments())
 
 
 @pytest.mark.parametrize("name", sorted(FIRST))
@@ -100,27 +102,62 @@ def test_every_claim_names_its_place_in_the_paper(name: str) -> None:
     assert [row.claim.id for row in RECORDED[name] if not row.claim.source] == []
 
 
-def test_the_totals_are_those_of_the_rows(committed: str) -> None:
-    head, _, claims = committed.partition("\n## ")
-    assert Counter(verdicts(claims)) == Counter(row.verdict for rows in RECORDED.values() for row in rows)
-    for verdict, count in Counter(verdicts(claims)).items():
-        assert f"{count} {verdict}" in head
+def test_the_document_opens_with_the_totals_and_one_row_per_paper(committed: str) -> None:
+    head = committed.partition("\n## ")[0]
+    assert totals(RESULTS) in head
+    assert [line for line in head.splitlines() if line.startswith("| ")] == [
+        f"| {' | '.join(cells)} |" for cells in (PAPERS_HEADER, *papers(RESULTS))
+    ]
+    assert len(papers(RESULTS)) == 5
 
 
 def test_the_readme_has_the_totals() -> None:
-    found = Counter(row.verdict for rows in RECORDED.values() for row in rows)
+    found, values = counts(judged(RESULTS)), sum(int(line[-1]) for line in papers(RESULTS))
     text = " ".join((DOCUMENT.parents[1] / "README.md").read_text().split())
-    totals = f"{found['holds']} published values are reproduced and {found['does not hold']} are not"
-    assert f"{totals}; {found['holds by reading']} more depend on how a sentence is read" in text
+    bounds = f", {found['not refuted']} are not refuted" if found["not refuted"] else ""
+    said = (
+        f"Of {found.total()} sentences, table cells and points of figures, {found['holds']} hold,"
+        f" {found['holds by reading']} hold by one reading{bounds} and {found['does not hold']} do not hold;"
+        f" {values:,} values are the evidence"
+    )
+    assert said in text
 
 
-def test_the_document_opens_with_one_row_per_paper(committed: str) -> None:
-    head = committed.partition("\n## ")[0]
-    rows = [row for rows in RECORDED.values() for row in rows]
-    assert [line for line in head.splitlines() if line.startswith("| ")] == [
-        f"| {' | '.join(cells)} |" for cells in (PAPERS_HEADER, *papers(rows))
-    ]
-    assert len(papers(rows)) == 5
+def test_every_sentence_has_evidence_and_no_value_is_evidence_for_two() -> None:
+    names = [f"{name}/{row.claim.id}" for name, rows in RECORDED.items() for row in rows]
+    for folder in PAPERS:
+        for sentence in sentences(folder):
+            for pattern in sentence.rows:
+                assert any(fnmatchcase(name, pattern) for name in names), pattern
+        for name in names:
+            of = [one.text for one in sentences(folder) if any(fnmatchcase(name, each) for each in one.rows)]
+            assert len(of) <= 1, name
+
+
+def sentence(*rows: Row) -> Judged:
+    return Judged("clot", "text", "section 1", ("clot-paths",), rows, alone=False)
+
+
+def test_a_sentence_holds_by_reading_only_under_one_reading_of_all_values() -> None:
+    claim = Claim("x", "paper", "five", 5, "by hand", source="x")
+    one = Row.by_reading(claim, Reading("once", 5), Reading("twice", 6))
+    other = Row.by_reading(claim, Reading("once", 6), Reading("twice", 5))
+    both = Row.by_reading(claim, Reading("once", 5), Reading("twice", 5))
+    assert (sentence(one, both, Row(claim, 5)).verdict, sentence(one, both).common) == (
+        "holds by reading",
+        ("once",),
+    )
+    assert sentence(one, other).verdict == "does not hold"
+    assert sentence(one, other).reading == "each value needs another reading"
+    assert sentence(both, Row(claim, 5)).verdict == "holds"
+    assert sentence(one, Row(claim, 6)).verdict == "does not hold"
+    assert sentence(Row(claim, 5), Row(claim, None)).verdict == "not measured"
+
+
+def test_a_bound_on_growth_is_not_proved_by_measurements() -> None:
+    claim = Claim("x", "paper", "growth", 0, "fit", "<=", source="x", asymptotic=True)
+    assert sentence(Row(claim, -0.1)).verdict == "not refuted"
+    assert sentence(Row(claim, -0.1), Row(claim, 0.1)).verdict == "does not hold"
 
 
 ROWS = (
@@ -151,30 +188,25 @@ def test_merging_replaces_one_experiment_and_removes_old_ones() -> None:
     assert record.merged(old, {"one": ROWS}, ["one"]) == {"one": ROWS}
 
 
-def test_the_list_has_every_claim_including_those_not_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = next(iter(experiments()))
-    record.save({first: ROWS}, tmp_path / "v.json")
-    monkeypatch.setattr(record, "RECORD", tmp_path / "v.json")
+def test_the_list_can_be_filtered_and_has_everything_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     reproduce(json=True)
-    found = json.loads(capsys.readouterr().out)
-    assert [e["verdict"] for e in found if e["experiment"] == first] == [
-        "holds",
-        "not measured",
-        "holds by reading",
-    ]
-    assert [e["source"] for e in found if e["experiment"] == first] == ["§ 1", "Fig. 3", "§ 2"]
-    readings = [e["readings"] for e in found if "readings" in e]
-    assert readings == [
-        [
-            {"reading": "once", "printed": 5, "measured": 4, "holds": False},
-            {"reading": "twice", "printed": 6, "measured": 6, "holds": True},
-        ]
-    ]
-    assert {e["experiment"] for e in found if e["verdict"] == "not recorded"} == set(experiments()) - {first}
-    reproduce()
-    shown = capsys.readouterr().out
-    assert "1 holds, 1 holds by reading, 1 not measured" in shown
-    assert shown.index("Claims per paper") < shown.index(first)
-    assert shown.count("not recorded") == len(experiments()) - 1
+    every = json.loads(capsys.readouterr().out)
+    assert len(every) == len(judged(RESULTS))
+    assert sum(len(one["values"]) for one in every) == sum(int(line[-1]) for line in papers(RESULTS))
+    reproduce(paper=Paper.CLOT, verdict=Shown.FAILS, json=True)
+    failing = json.loads(capsys.readouterr().out)
+    assert failing == [one for one in every if (one["name"], one["verdict"]) == ("clot", "does not hold")]
+    assert "CLOT has diameter ceil((floor(k/2) + 1) n / 2)" in {one["sentence"] for one in failing}
+    readings = [value["readings"] for one in every for value in one["values"] if "readings" in value]
+    assert {"reading", "printed", "measured", "holds"} == set(readings[0][0])
+
+
+def test_the_list_fits_a_screen_unless_all_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    reproduce(paper=Paper.BOREL)
+    assert len(capsys.readouterr().out.splitlines()) <= 24
+    reproduce(paper=Paper.CLOT)
+    short = capsys.readouterr().out
+    assert len(short.splitlines()) <= 40
+    assert "more: --all" in short
+    reproduce(paper=Paper.CLOT, everything=True)
+    assert len(capsys.readouterr().out.splitlines()) > 81

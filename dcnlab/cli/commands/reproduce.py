@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,15 +17,51 @@ from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError, lookup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from dcnlab.papers.claim import Result, Row
+    from dcnlab.papers.sentences import Judged
+
+#: The size of a terminal that tells none, the lines around a list of sentences, and the fewest that are listed.
+_COLUMNS, _LINES, _AROUND, _FEWEST = 160, 40, 16, 8
+#: The width of a verdict, the least of another column, and how text, place and reading share the rest.
+_VERDICT, _LEAST, _SHARES = 20, 10, (0.5, 0.2, 0.25)
 
 
-@command("dcnlab reproduce", "dcnlab reproduce dcube-fig6 --report fig6.html")
+class Paper(StrEnum):
+    """The papers."""
+
+    BOREL = "borel"
+    CLOT = "clot"
+    DCUBE = "dcube"
+    HRSW = "hrsw"
+    WMGR = "wmgr"
+
+
+class Shown(StrEnum):
+    """The verdicts that can be asked for."""
+
+    FAILS = "fails"
+    READING = "reading"
+    OPEN = "open"
+    HOLDS = "holds"
+    UNMEASURED = "unmeasured"
+
+
+#: The verdicts of the record by the words of the option.
+_ASKED = dict(
+    zip(Shown, ("does not hold", "holds by reading", "not refuted", "holds", "not measured"), strict=True)
+)
+
+
+@command("dcnlab reproduce --paper clot --verdict fails", "dcnlab reproduce dcube-fig6 --report fig6.html")
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="An experiment, or all (default: list every claim with its recorded verdict).")
+        str,
+        typer.Argument(
+            help="An experiment, or all (default: list what the papers say, with recorded verdicts)."
+        ),
     ] = "",
     report: options.Html = None,
     markdown: Annotated[
@@ -30,6 +69,13 @@ def reproduce(
     ] = None,
     dask: options.Dask = "",
     record: Annotated[bool, typer.Option("--record", help="Store the verdicts for the list.")] = False,
+    paper: Annotated[Paper | None, typer.Option(help="List the sentences of one paper.")] = None,
+    verdict: Annotated[
+        Shown | None, typer.Option(help="List sentences with this verdict; open: not refuted.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List all sentences and cells, with the whole text.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Measure the papers' claims again: published and measured values, and whether each claim holds."""
@@ -40,8 +86,10 @@ def reproduce(
             raise UsageError("no experiment given: write `dcnlab reproduce all`, or name an experiment")
         if markdown is not None:
             markdown.write_text(registry.markdown(_recorded()))
-        _list(json)
+        _list(paper, verdict, everything, json)
         return
+    if paper or verdict or everything:
+        raise UsageError("--paper, --verdict and --all choose from the list: give no experiment with them")
     with cluster.executor(dask) as executor:
         results = _measure(name, report is not None, json, executor)
     if record:
@@ -108,34 +156,64 @@ def _recorded() -> dict[str, Result]:
     return {name: Result(rows) for name, rows in record.load(record.RECORD).items()}
 
 
-def _list(json: bool) -> None:
-    """Print every claim with its verdict from the last recorded run."""
-    from dcnlab.papers import record, registry
+def _list(paper: Paper | None, verdict: Shown | None, everything: bool, json: bool) -> None:
+    """Print what the papers say with the verdicts of the last recorded run."""
+    from dcnlab.papers import registry
 
-    entries = list(record.list_claims(record.load(record.RECORD), registry.experiments()))
+    results = _recorded()
+    chosen = [
+        one
+        for one in registry.judged(results)
+        if (paper is None or one.folder == paper) and (verdict is None or one.verdict == _ASKED[verdict])
+    ]
     if json:
-        print_json(
-            [
-                {"experiment": e.experiment.name, "paper": e.experiment.paper}
-                | (_plain(e.row) if e.row else {"claim": e.experiment.title, "verdict": "not recorded"})
-                for e in entries
-            ]
-        )
+        print_json([_plain_sentence(one) for one in chosen])
         return
-    recorded = [entry.row for entry in entries if entry.row]
-    table(registry.PAPERS_HEADER, registry.papers(recorded), title="Claims per paper")
+    if paper is None:
+        table(registry.PAPERS_HEADER, registry.papers(results))
+        print(f"\nRecorded: {registry.totals(results)}")
+    if paper or verdict or everything:
+        _print_sentences(chosen, everything)
+    print(
+        "\nWhat fails: --verdict fails. One paper: --paper clot. To measure again: dcnlab reproduce EXPERIMENT"
+    )
+
+
+def _print_sentences(chosen: Sequence[Judged], everything: bool) -> None:
+    """Print sentences, what does not hold first: as many as the screen has lines for, or all."""
+    from dcnlab.papers import registry
+    from dcnlab.papers.sentences import ordered
+
+    if everything:
+        every = [(one.text, one.source, one.verdict, one.reading) for one in ordered(chosen)]
+        table(registry.SENTENCES_HEADER, every)
+        return
+    lines = registry.said(chosen)
+    size = shutil.get_terminal_size((_COLUMNS, _LINES))
+    most = max(_FEWEST, size.lines - _AROUND)
     print()
-    for paper in dict.fromkeys(e.experiment.paper for e in entries):
-        rows = []
-        for entry in (e for e in entries if e.experiment.paper == paper):
-            if entry.row is None:
-                rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "-", "not recorded"))
-            else:
-                claim, source, published, _, measured, verdict = registry.cells(entry.row)
-                rows.append((entry.experiment.name, claim, source, published, measured, verdict))
-        table(("experiment", "claim", "source", "published", "measured", "verdict"), rows, title=paper)
-        print()
-    print(f"Recorded: {registry.totals(recorded)}\nTo measure again: dcnlab reproduce EXPERIMENT, or all")
+    widths = [max(_LEAST, int(share * (size.columns - _VERDICT))) for share in _SHARES]
+    shown = [tuple(map(_shortened, line, (widths[0], widths[1], _VERDICT, widths[2]))) for line in lines[:most]]
+    table(registry.SENTENCES_HEADER, shown)
+    if len(lines) > most:
+        print(f"... and {len(lines) - most} more: --all")
+
+
+def _shortened(text: str, width: int) -> str:
+    return textwrap.shorten(text, width, placeholder="...")
+
+
+def _plain_sentence(one: Judged) -> dict[str, Any]:
+    return {
+        "paper": one.paper,
+        "name": one.folder,
+        "experiments": list(one.experiments),
+        "sentence": one.text,
+        "source": one.source,
+        "verdict": one.verdict,
+        "reading": one.reading,
+        "values": [_plain(row) for row in one.rows],
+    }
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""What the CLOT paper says, and the rows that are evidence for it."""
+
+from dcnlab.papers.claim import Sentence
+
+_of = Sentence.of
+
+SENTENCES = (
+    _of(
+        "CLOT has a diameter 35 to 50 % below CamCube's", "section 8.2, Fig. 14", "clot-fig14/fig14-diameter-*"
+    ),
+    _of(
+        "CLOT's average path is 40 to 50 % shorter than CamCube's",
+        "section 8.2, Fig. 14",
+        "clot-fig14/fig14-average path-torus-*",
+    ),
+    _of(
+        "CLOT's average path is 10 to 20 % shorter than NovaCube's",
+        "section 8.2, Fig. 14",
+        "clot-fig14/fig14-average path-novacube-*",
+    ),
+    _of("A torus has diameter floor(k/2) n", "section 3.2", "clot-diameter/torus-diameter-*"),
+    _of("CLOT has diameter ceil((floor(k/2) + 1) n / 2)", "Theorem 3.3", "clot-diameter/diameter-*"),
+    _of("CLOT has bisection width k^n + 4 k^(n-1)", "Theorem 3.4", "clot-bisection/bisection-[0-9]*"),
+    _of("A torus has bisection width 4 k^(n-1)", "section 4.2.2", "clot-bisection/bisection-torus-*"),
+    _of(
+        "CLOT's bisection is at least 25 % above that of a torus",
+        "section 4.2.2; section 9",
+        "clot-bisection/bisection-gain-[48]-*",
+    ),
+    _of("k = 10 means a 250 % larger bisection", "section 4.2.2", "clot-bisection/bisection-gain-10-*"),
+    _of("The largest channel load is at least k / (2k + 8)", "Eq. 8", "clot-eq10/eq8-*"),
+    _of("The largest channel load is at most k / (k + 4)", "Eq. 9", "clot-eq10/eq9-*"),
+    _of("The ideal throughput is between (k + 4)/k and (2k + 8)/k", "Eq. 10", "clot-eq10/eq10-*"),
+    _of("The ideal throughput of a torus is between 4/k and 8/k", "section 4.2.3", "clot-eq10/ideal-torus-*"),
+    _of("The normalised worst-case throughput is at least 62.5 %", "section 4.2.3", "clot-eq10/normalized-*"),
+    _of("The ideal throughput is at least 65 %", "section 9", "clot-eq10/gain-*"),
+    _of("Eq. 11 gives the number of shortest paths", "Eq. 11, second form", "clot-eq11/eq11-[0-9]*"),
+    _of(
+        "The average path is 42 to 50 % below CamCube's when links or nodes fail",
+        "section 8.5, Fig. 18",
+        "clot-fig18/fig18-links-*",
+        "clot-fig18/fig18-nodes-*",
+    ),
+    _of(
+        "The latency is 42.2 to 50.1 % below CamCube's", "section 8.4, Fig. 17", "clot-latency/fig17-CamCube-*"
+    ),
+    _of(
+        "The latency is 7.3 to 19.7 % below NovaCube's", "section 8.4, Fig. 17", "clot-latency/fig17-NovaCube-*"
+    ),
+    _of("The throughput is 3 to 4 % above NovaCube's on average", "section 8.3", "clot-fig1[56]/*-novacube"),
+    _of("CLOT has (k/2)^n switches", "section 4.2.5", "clot-switches/*(k/2)^n"),
+    _of("Every switch of CLOT has 2^n ports", "section 4.1.2; Theorem 3.2", "clot-switches/*2^n"),
+)
