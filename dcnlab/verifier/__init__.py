@@ -4,5 +4,7 @@
 - atoms: classes of headers that tables cannot tell apart
 - checking: what must hold of packets, and violations with their paths
 - offline: a scheme's compiled tables and its rule as steps of packets
+- openflow: tables of any controller, as Open vSwitch prints them, as steps of packets
+- installed: what switches hold and the agents' rule, together
 - sweep: a scheme proved intact and after each of many failures
 """

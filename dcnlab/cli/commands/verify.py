@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dcnlab.cli import measurement_commands
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.options import Seed
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.measurement.verify import Verify
 from dcnlab.lab.options.config import resolve
+from dcnlab.verifier.sweep import Question
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
@@ -26,11 +29,12 @@ _SHOWN = 5
 @command(
     "dcnlab verify bcube:4,1 --scheme brp",
     "dcnlab verify torus:4x4 --scheme dor --failures links --unknown",
-    "dcnlab verify fattree:4 --scheme tz --any-packet --json",
+    "dcnlab verify LAB",
+    "dcnlab verify LAB --any-packet --json",
 )
 def verify(
-    where: Topology,
-    scheme: Annotated[str, typer.Option(help="The routing scheme.")],
+    where: LabOrTopology,
+    scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     failures: Annotated[
         str,
         typer.Option(
@@ -47,15 +51,24 @@ def verify(
     seed: Seed = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Prove of a scheme's tables and its rule that no packet loops, is lost, or arrives at a wrong host.
+    """Prove that no packet loops, is lost, or arrives at a wrong host, from tables and the agents' rule.
 
+    In a lab the tables are what is installed, by any controller; with --scheme they are what a scheme states.
     It is a proof over all packets and all choices among several next hops.  Exit 1 if something is violated.
     """
-    from dcnlab.verifier.atoms import TooMany
-    from dcnlab.verifier.sweep import Question, sweep
-
-    _, bound = resolve(where, scheme)
+    if not scheme:
+        if (failures, unknown) != ("none", False):
+            raise UsageError("--failures and --unknown are for a topology: add --scheme, or leave them out")
+        raise measurement_commands.run(where, Verify(any_packet), json)
     question = Question(failures, unknown, any_packet, seed)
+    _offline(where, scheme, question, json)
+
+
+def _offline(topology: str, scheme: str, question: Question, json: bool) -> None:
+    from dcnlab.verifier.atoms import TooMany
+    from dcnlab.verifier.sweep import sweep
+
+    _, bound = resolve(topology, scheme)
     try:
         with working("verifying") as progress:
             found = list(sweep(bound, question, scheme, progress))
@@ -64,7 +77,7 @@ def verify(
     held = all(outcome.held for outcome in found)
     if json:
         outcomes = [outcome.as_dict() for outcome in found]
-        print_json({"topology": where, "scheme": scheme, "held": held, "failures": outcomes})
+        print_json({"topology": topology, "scheme": scheme, "held": held, "failures": outcomes})
     else:
         _show(found)
     if not held:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.measurement.trace import TraceResult
     from dcnlab.lab.measurement.traceroute import TracerouteResult
     from dcnlab.lab.measurement.traffic import TrafficResult
+    from dcnlab.lab.measurement.verify import VerifyResult
 
 
 class MeasurementOperations(MeasuringClient):
@@ -182,3 +183,11 @@ class MeasurementOperations(MeasuringClient):
         return self.measure(
             Traffic(pattern, sizes, load, seconds, count, transport, cc, seed, timeout), progress
         )
+
+    def verify(
+        self, any_packet: bool = False, within: float = 10.0, *, progress: Progress | None = None
+    ) -> VerifyResult:
+        """Prove of what is installed and the agents' rule that no packet loops, is lost, or is misdelivered."""
+        from dcnlab.lab.measurement.verify import Verify
+
+        return self.measure(Verify(any_packet, within), progress)

@@ -1,0 +1,53 @@
+"""What all switches of a machine hold, read until two readings agree, as text for the verifier."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.running import settling
+from dcnlab.lab.running.lab import RunningLab
+from dcnlab.verifier.openflow import reading
+from dcnlab.verifier.openflow.tables import Switch
+
+_KINDS = ("dump-flows", "dump-groups", "dump-ports-desc")
+_COUNTERS = re.compile(r"\b(?:duration|n_packets|n_bytes|idle_age|hard_age)=[^, ]*,? *|\(xid=0x[0-9a-f]+\)")
+_PAUSE, _WORKERS = 0.02, 8
+
+#: Per switch what ``ovs-ofctl`` prints of it: flows, groups, ports.
+Dumps = dict[str, list[str]]
+
+
+def dumps(session: RunningLab, within: float) -> Dumps:
+    """What the switches of this machine hold.  LabError unless two readings agree within some seconds."""
+    deadline, before = time.monotonic() + within, _read(session)
+    while True:
+        now = _read(session)
+        if now == before:
+            return now
+        if time.monotonic() >= deadline:
+            changed = sorted(name for name in now if now[name] != before.get(name))
+            raise LabError(f"the tables change all the time: {', '.join(changed[:4])}; try again")
+        before = now
+        time.sleep(_PAUSE)
+
+
+def _read(session: RunningLab) -> Dumps:
+    dead = settling.dead_nodes(session)
+    names = [session.fabric.name(node) for node in session.running.switches if node not in dead]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        return dict(zip(names, pool.map(lambda name: _dump(session, name), names), strict=True))
+
+
+def _dump(session: RunningLab, name: str) -> list[str]:
+    shard = session.running.shard(name)
+    texts = (shard.run("ovs-ofctl", "-O", "OpenFlow13", "--no-names", kind, name) for kind in _KINDS)
+    return [_COUNTERS.sub("", text) for text in texts]
+
+
+def switches(found: Mapping[str, list[str]]) -> dict[str, Switch]:
+    """The switches of some dumps, by name."""
+    return {name: reading.switch(name, *texts) for name, texts in found.items()}

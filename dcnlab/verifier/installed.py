@@ -1,0 +1,368 @@
+"""A running network as steps of packets: what switches hold, by any controller, and the agents' rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from addressing.fields import mac
+from addressing.header import Deliver, Drop, Forward, Header, Pattern
+from addressing.scheme import Scheme
+from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives
+from dcnlab.verifier.openflow import fields
+from dcnlab.verifier.openflow.pipeline import Copy, Sent, ToController, changes, decisive, process
+from dcnlab.verifier.openflow.tables import Switch
+from dcnlab.verifier.search import Ending, Kind, Step
+from hostagent.forwarding.framing import Framing
+from hostagent.forwarding.packet import checksum
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
+
+#: A node, the port where a packet arrives (0 at its source), and its header
+#: (:mod:`dcnlab.verifier.openflow.fields`).
+Place = tuple[int, int, int]
+Pair = tuple[int, int]
+
+_GROUP_BIT = 1 << 40
+_ECHO_REQUEST, _TTL = 8, 64
+#: What senders choose freely in a packet for a destination.
+_FREE = ("nw_proto", "nw_dscp", "nw_ecn", "nw_frag", "tp_src", "tp_dst", "tcp_flags", "icmp_type", "icmp_code")
+#: From the bits wanted and compared in an address that is written, and the address that is written where
+#: nothing is kept, to those wanted and compared before; None where no packet comes out so.
+_Kept = Callable[[int, int, int], Predicate | None]
+_ALL_FREE = sum(fields.MASK[name] for name in _FREE)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The steps of packets in a network whose switches hold ``switches`` (by node number).
+
+    ``scheme`` knows the failures that the control plane knows; ``links`` are down.  ``ours`` says whether the
+    lab's own controller fills the tables; ``lab`` is the lab's name, for commands.
+    """
+
+    scheme: Scheme
+    links: LinkState
+    switches: Mapping[int, Switch]
+    ours: bool = True
+    lab: str = "LAB"
+    #: Entries of one priority that match the same packet and do different things, with such a packet's place.
+    ambiguous: dict[tuple[int, tuple[str, ...]], Place] = field(default_factory=dict)
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        """The nodes and links."""
+        return self.scheme.fabric
+
+    @cached_property
+    def framing(self) -> Framing:
+        """How labels and tags stand in frames."""
+        return Framing(self.scheme)
+
+    # --- steps ------------------------------------------------------------------
+
+    def step(self, place: Place) -> Step[Place]:
+        """What can happen to a packet at a place."""
+        node, port, header = place
+        if self.fabric.is_end_host(node):
+            return ((self._host(node, port, header),),)
+        if self.fabric.is_server(node):
+            return self._relay(node, port, header)
+        return self._switch(node, port, header)
+
+    def _host(self, node: int, port: int, header: int) -> Place | Ending:
+        """A plain host sends by its first port that is up, and takes what is addressed to its interface."""
+        if not port:
+            first = next((number for number, _ in self.fabric.ports(node, self.links)), None)
+            return (
+                Ending(Kind.lost, node, "the host's link is down")
+                if first is None
+                else self._sent(node, first, header)
+            )
+        to = fields.get(header, "dl_dst")
+        if to == mac.hardware(node, port) or to & _GROUP_BIT:
+            return Ending(Kind.arrives, node)
+        return Ending(Kind.lost, node, f"arrives at a host with another address than {mac.text(to)}")
+
+    def _relay(self, node: int, port: int, header: int) -> Step[Place]:
+        """An agent does what the rule says of a labelled IPv4 packet."""
+        to = fields.get(header, "dl_dst")
+        if fields.get(header, "dl_type") != fields.IPV4 or fields.get(header, "vlan_present"):
+            return ((Ending(Kind.lost, node, "agents relay IPv4 only"),),)
+        if to & mac.FIXED_MASK != mac.FIXED:
+            return ((Ending(Kind.lost, node, f"{mac.text(to)} is no label"),),)
+        read = self._header(port, header)
+        return tuple(
+            (self._acted(node, header, read, action),) for action, _ in self.scheme.act(node, read, self.links)
+        )
+
+    def _header(self, port: int, header: int) -> Header:
+        label = fields.get(header, "nw_dst").to_bytes(4) if self.framing.by_address else None
+        destination = label or fields.get(header, "dl_dst").to_bytes(6)
+        return self.framing.header(destination + fields.get(header, "dl_src").to_bytes(6), port)
+
+    def _acted(self, node: int, header: int, read: Header, action: Forward | Deliver | Drop) -> Place | Ending:
+        if isinstance(action, Deliver):
+            return Ending(Kind.arrives, node)
+        if isinstance(action, Drop):
+            return Ending(Kind.lost, node, action.reason)
+        after = action.apply(read, self.scheme.tag_bits)
+        both = self.framing.addresses(after, mac.hardware(node, action.port))
+        header &= ~(fields.MASK["dl_dst"] | fields.MASK["dl_src"])
+        header |= fields.packet(dl_dst=int.from_bytes(both[:6]), dl_src=int.from_bytes(both[6:]))
+        return self._sent(node, action.port, header)
+
+    def _sent(self, node: int, port: int, header: int) -> Place | Ending:
+        end = self.fabric.peer(node, port) if 1 <= port <= self.fabric.port_count(node) else None
+        if end is None or self.fabric.link_at(node, port) in self.links.down:
+            return Ending(Kind.lost, node, f"port {port} is down")
+        return end.node, end.number, header
+
+    def _switch(self, node: int, port: int, header: int) -> Step[Place]:
+        switch = self.switches.get(node)
+        if switch is None:
+            return ((Ending(Kind.unknown, node, "the switch could not be read"),),)
+        entries = decisive(switch, port, header)
+        several = tuple(dict.fromkeys(entry.actions for entry in entries))
+        if len(several) > 1 and not any(entry.unknown for entry in entries):
+            self.ambiguous.setdefault((node, tuple(entry.text for entry in entries)), (node, port, header))
+        reason = "its entry names no port that is up" if entries else "no entry matches"
+        found = process(switch, port, header)
+        return tuple(
+            tuple(self._copied(node, copy) for copy in copies) or self._dropped(node, reason)
+            for copies in found
+        )
+
+    def _dropped(self, node: int, reason: str) -> tuple[Ending, ...]:
+        return (Ending(Kind.lost, node, reason),)
+
+    def _copied(self, node: int, copy: Copy) -> Place | Ending:
+        if isinstance(copy, Sent):
+            return self._sent(node, copy.port, copy.header)
+        if isinstance(copy, ToController):
+            return Ending(Kind.asks, node, "asks the controller")
+        return Ending(Kind.unknown, node, copy.reason)
+
+    # --- packets ----------------------------------------------------------------
+
+    def starts(self) -> dict[Pair, list[Place]]:
+        """The packets of every pair of servers, as their sources send them: all protocols and ports that some
+        entry tells apart."""
+        free = self._free()
+        ends = range(self.fabric.servers)
+        return {
+            (a, b): [(a, 0, header | rest) for header in self._packets(a, b) for rest in free]
+            for a in ends
+            for b in ends
+            if a != b
+        }
+
+    def _free(self) -> list[int]:
+        """What entries tell apart of the fields that senders choose."""
+        tested = {(value & _ALL_FREE, mask & _ALL_FREE) for value, mask in self._tested()}
+        echo = fields.packet(nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST)
+        return [header & _ALL_FREE for header in representatives(tested, fields.BITS, echo)]
+
+    def _packets(self, source: int, destination: int) -> Iterator[int]:
+        """IPv4 packets of a pair, one for each header that the source may write."""
+        scheme = self.scheme
+        for header, _ in scheme.headers(source, destination, self.links):
+            to = header.label if self.framing.by_address else scheme.ipv4(destination)
+            base = fields.packet(dl_type=fields.IPV4, nw_src=scheme.ipv4(source), nw_dst=to, nw_ttl=_TTL)
+            if self.fabric.is_end_host(source):
+                yield base | self._host_addresses(source, destination)
+            else:
+                both = self.framing.addresses(header, mac.hardware(source, 1))
+                yield base | fields.packet(dl_dst=int.from_bytes(both[:6]), dl_src=int.from_bytes(both[6:]))
+
+    def _host_addresses(self, source: int, destination: int) -> int:
+        labelled = self.ours and not self.framing.by_address
+        to = (
+            mac.encode(self.scheme.label(destination), self.scheme.label_bits)
+            if labelled
+            else mac.hardware(destination, 1)
+        )
+        return fields.packet(dl_dst=to, dl_src=mac.hardware(source, 1))
+
+    def injected(self, header: int) -> Iterator[Place]:
+        """Where a packet arrives when a server sends it by any of its ports."""
+        for server in range(self.fabric.servers):
+            for _, end in self.fabric.ports(server, self.links):
+                yield end.node, end.number, header
+
+    def classes(self, most: int = 1 << 16) -> list[int]:
+        """A header of each class that entries and agents tell apart, now and after they have rewritten it.
+
+        TooMany with more than ``most`` of them."""
+        made: dict[object, Preimage] = {}
+        for switch in self.switches.values():
+            made |= dict(changes(switch.actions()))
+        if self.fabric.relaying:
+            made |= self._agent_changes()
+        tested = closed((*self._tested(), *self._told_by_servers()), made.values())
+        preferred = fields.packet(
+            dl_type=fields.IPV4, nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST, nw_ttl=_TTL
+        )
+        return representatives(tested, fields.BITS, preferred, most)
+
+    def _tested(self) -> Iterable[Predicate]:
+        return {entry.match for switch in self.switches.values() for entry in switch.entries}
+
+    def _told_by_servers(self) -> Iterator[Predicate]:
+        """What plain hosts and agents tell apart."""
+        if not self.fabric.relaying:
+            yield fields.field("dl_dst", _GROUP_BIT, _GROUP_BIT)
+            for server in range(self.fabric.servers):
+                yield fields.field("dl_dst", mac.hardware(server, 1))
+            return
+        yield fields.both(fields.field("dl_type", fields.IPV4), fields.field("vlan_present", 0))
+        yield fields.field("dl_dst", mac.FIXED, mac.FIXED_MASK)
+        for server in range(self.fabric.servers):
+            for pattern, _ in self.scheme.forwarding_classes(server):
+                yield self._matched(pattern)
+
+    def _matched(self, pattern: Pattern) -> Predicate:
+        bits, tag_bits = self.scheme.label_bits, self.scheme.tag_bits
+        if self.framing.by_address:
+            found = fields.field("nw_dst", pattern.label, pattern.mask)
+        else:
+            found = fields.field("dl_dst", mac.align(pattern.label, bits), mac.align(pattern.mask, bits))
+        if not tag_bits:
+            return found
+        return fields.both(
+            found,
+            fields.field("dl_src", mac.align(pattern.tag, tag_bits), mac.align(pattern.tag_mask, tag_bits)),
+        )
+
+    def _agent_changes(self) -> dict[object, Preimage]:
+        """What agents write into frames, as preimages."""
+        found: dict[object, Preimage] = {}
+        for server in range(self.fabric.servers):
+            for _, header in self.scheme.forwarding_classes(server):
+                for action, _ in self.scheme.next_hops(server, header, ALL_UP):
+                    if isinstance(action, Forward):
+                        key = (
+                            action.label,
+                            action.tag,
+                            action.pop,
+                            None if self.framing.tagged else (server, action.port),
+                        )
+                        found[key] = self._preimage(server, action)
+        return found
+
+    def _preimage(self, server: int, action: Forward) -> Preimage:
+        """What must hold of a frame before an agent forwards it, for a predicate to hold afterwards: the agent
+        writes both addresses from the header that it has read."""
+        label, tag = self._kept(action)
+        source = mac.hardware(server, action.port)
+
+        def preimage(predicate: Predicate) -> Predicate | None:
+            value, mask = predicate
+            rest = ~(fields.MASK["dl_dst"] | fields.MASK["dl_src"])
+            before: Predicate = value & rest, mask & rest
+            for name, kept, written in (("dl_dst", label, self._destination(action)), ("dl_src", tag, source)):
+                wanted, compared = (part >> fields.PLACE[name] & (1 << 48) - 1 for part in predicate)
+                found = kept(wanted, compared, written)
+                if found is None:
+                    return None
+                before = fields.both(before, fields.field(name, *found))
+            return before
+
+        return preimage
+
+    def _destination(self, action: Forward) -> int:
+        """The destination address that an agent writes, with the label's bits zero where it is kept."""
+        return int.from_bytes(self.framing.destination(action.label or 0))
+
+    def _kept(self, action: Forward) -> tuple[_Kept, _Kept]:
+        """How the bits of both addresses come about: from the label that was read, and from the tag."""
+        bits = 0 if self.framing.by_address or action.label is not None else self.scheme.label_bits
+        tag_bits = self.scheme.tag_bits
+        fresh = mac.encode(action.tag or 0, tag_bits) if tag_bits else 0
+
+        def label(wanted: int, compared: int, written: int) -> Predicate | None:
+            own = mac.align((1 << bits) - 1, bits) if bits else 0
+            return None if (wanted ^ written) & compared & ~own else (wanted & own, compared & own)
+
+        def tag(wanted: int, compared: int, source: int) -> Predicate | None:
+            if not tag_bits:
+                return None if (wanted ^ source) & compared else (0, 0)
+            own = mac.align((1 << tag_bits) - 1, tag_bits) if action.tag is None else 0
+            if (wanted ^ fresh) & compared & ~own:
+                return None
+            value, mask = (mac.decode(part & own, tag_bits) for part in (wanted, compared))
+            if value & mask & (1 << action.pop) - 1:
+                return None
+            return mac.align(value >> action.pop, tag_bits), mac.align(mask >> action.pop, tag_bits)
+
+        return label, tag
+
+    # --- in words ---------------------------------------------------------------
+
+    def node(self, place: Place) -> int:
+        """Where the packet is."""
+        return place[0]
+
+    def packet(self, place: Place) -> str:
+        """The packet as ``ofproto/trace`` reads it."""
+        return fields.text(place[2])
+
+    def entry(self, place: Place) -> str:
+        """The entries of a switch that decide, or what a relay does by its rule."""
+        node, port, header = place
+        if self.fabric.is_end_host(node):
+            return ""
+        if self.fabric.is_server(node):
+            done = (copy for copies in self._relay(node, port, header) for copy in copies)
+            return "rule -> " + ", ".join(
+                f"to {self.fabric.name(one[0])}" if isinstance(one, tuple) else one.reason or one.kind.value
+                for one in done
+            )
+        found = decisive(self.switches[node], port, header) if node in self.switches else []
+        return " or ".join(entry.text for entry in found)
+
+    def command(self, places: Sequence[Place], pair: Pair | None) -> str:
+        """``dcnlab trace`` sends an echo request of a pair; any other packet is sent as a raw frame."""
+        if pair is not None and self._is_echo(places[0][2]):
+            a, b = map(self.fabric.name, pair)
+            return f"dcnlab trace {self.lab} {a} {b}"
+        first = next((place for place in places if place[1]), None)
+        end = None if first is None else self.fabric.peer(first[0], first[1])
+        if first is None or end is None:
+            return ""
+        interface = f"{self.fabric.name(end.node)}-eth{end.number}"
+        send = (
+            "import socket; s = socket.socket(17, 3); "
+            f's.bind(("{interface}", 0)); s.send(bytes.fromhex("{frame(first[2]).hex()}"))'
+        )
+        return f"dcnlab exec {self.lab} {self.fabric.name(end.node)} python3 -c '{send}'"
+
+    @staticmethod
+    def _is_echo(header: int) -> bool:
+        free = fields.packet(nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST)
+        return header & _ALL_FREE == free
+
+
+def frame(header: int) -> bytes:
+    """A frame with these fields, as far as its kind has them; IPv4 packets have no payload."""
+    found = fields.get(header, "dl_dst").to_bytes(6) + fields.get(header, "dl_src").to_bytes(6)
+    if fields.get(header, "vlan_present"):
+        tag = fields.get(header, "dl_vlan_pcp") << 13 | fields.get(header, "dl_vlan")
+        found += b"\x81\x00" + tag.to_bytes(2)
+    found += fields.get(header, "dl_type").to_bytes(2)
+    if fields.get(header, "dl_type") == fields.IPV4:
+        found += _ipv4(header)
+    return found.ljust(60, b"\0")
+
+
+def _ipv4(header: int) -> bytes:
+    service = fields.get(header, "nw_dscp") << 2 | fields.get(header, "nw_ecn")
+    ports = fields.get(header, "tp_src").to_bytes(2) + fields.get(header, "tp_dst").to_bytes(2)
+    if fields.get(header, "nw_proto") == fields.ICMP:
+        ports = bytes([fields.get(header, "icmp_type"), fields.get(header, "icmp_code"), 0, 0])
+    data = ports + bytes(16)
+    head = bytes([0x45, service]) + (20 + len(data)).to_bytes(2) + bytes(4)
+    head += bytes([fields.get(header, "nw_ttl") or _TTL, fields.get(header, "nw_proto"), 0, 0])
+    head += fields.get(header, "nw_src").to_bytes(4) + fields.get(header, "nw_dst").to_bytes(4)
+    return head[:10] + checksum(head).to_bytes(2) + head[12:] + data
