@@ -1,4 +1,4 @@
-"""`dcnlab verify` on real labs: sound ones hold; entries put in by hand are found, with packets that show them."""
+"""`dcnlab verify` on real labs: sound ones hold; what is put in by hand is found, with packets that show it."""
 
 from __future__ import annotations
 
