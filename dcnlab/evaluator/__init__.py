@@ -4,6 +4,7 @@
     routing/      schemes over all pairs: next hops, path lengths, table sizes
     traffic/      traffic over routed paths: loads, throughput, latency
     optimum/      the factor by which any routing could carry a demand, between certified bounds
+    deadlock/     which buffers can wait for each other in a cycle, under all routes of a scheme
     reporting/    figures and HTML pages
 
     evaluate.py      schemes on one fabric: ``dcnlab evaluate``

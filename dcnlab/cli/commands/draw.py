@@ -18,7 +18,7 @@ from dcnlab.lab.errors import UsageError
 _FORMATS = (".svg", ".pdf", ".png", ".html")
 
 
-def _picture(context: typer.Context, path: Path) -> Path:
+def picture(context: typer.Context, path: Path) -> Path:
     """A picture that can be written; UsageError otherwise."""
     if path.suffix not in _FORMATS:
         raise UsageError(f"{path}: a picture is a {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]} file")
@@ -39,7 +39,7 @@ def draw(
             "--output",
             "-o",
             metavar="FILE",
-            callback=_picture,
+            callback=picture,
             help="Write here: .svg, .pdf and .png are pictures, .html is a page to zoom and search in.",
         ),
     ],
@@ -61,7 +61,7 @@ def draw(
     """
     figure = _figure(spec, scheme, destination, source, failures, seed)
     try:
-        _write(figure, output, scheme)
+        write_picture(figure, output, scheme)
     except OSError as error:
         raise UsageError(f"{output}: {error.strerror}") from None
     marks = figure.marks
@@ -97,7 +97,7 @@ def _figure(spec: str, scheme: str, destination: str, source: str, failures: str
     return Figure(fabric, marks, ((*lines, shown) if failures else (shown,)))
 
 
-def _write(figure: Figure, path: Path, scheme: str) -> None:
+def write_picture(figure: Figure, path: Path, scheme: str) -> None:
     if path.suffix == ".svg":
         from dcnlab.lab.drawing.svg import written
 

@@ -1,0 +1,128 @@
+"""``dcnlab deadlock``: whether packets can wait for each other for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.show import JsonFlag, print_json, table, working
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import resolve
+from topos.spec import SpecError
+
+if TYPE_CHECKING:
+    from dcnlab.evaluator.deadlock.analysis import Deadlock
+    from topos.fabric import Fabric
+
+
+class Switching(StrEnum):
+    """What has buffers."""
+
+    links = "links"
+    credits = "credits"
+
+
+def _optional_picture(context: typer.Context, path: Path | None) -> Path | None:
+    from dcnlab.cli.commands.draw import picture
+
+    return None if path is None else picture(context, path)
+
+
+@command(
+    "dcnlab deadlock torus:4x4 --scheme dor",
+    "dcnlab deadlock clot:4x4 --scheme pow --switching credits",
+)
+def deadlock(
+    topology: Topology,
+    scheme: SchemeName,
+    switching: Annotated[
+        Switching,
+        typer.Option(
+            help="What has buffers that fill up: the end of every link, or servers only, as in labs with"
+            " `--flow-control credits`."
+        ),
+    ] = Switching.links,
+    output: Annotated[
+        Path | None,
+        typer.Option("--draw", help="Draw the cycle (.svg, .png, .pdf, .html).", callback=_optional_picture),
+    ] = None,
+    failures: Annotated[
+        str, typer.Option(help="Random failures, as shares or numbers: links=5%,servers=2.")
+    ] = "",
+    seed: options.Seed = 1,
+    json: JsonFlag = False,
+) -> None:
+    """Find whether the routes of a scheme can deadlock where nothing is dropped.
+
+    A packet that holds a buffer waits for the next one of its route. All routes between servers count, also
+    those that a scheme takes with some probability. If these waits have a cycle, a shortest one is shown, with
+    a destination whose packets wait so, and the number of virtual channels with which there is none: each
+    destination has one of them. Exit 1 if there is a cycle.
+    """
+    from dcnlab.evaluator.deadlock.analysis import analyse
+    from dcnlab.evaluator.graph import failures as failing
+
+    fabric, bound = resolve(topology, scheme)
+    try:
+        failed = failing.draw(fabric, failures, seed)
+        with working("dependencies") as show:
+            found = analyse(bound, failed.links, switching.value, lambda share: show("destinations", share))
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    figures = found.as_dict(fabric.name)
+    if output is not None:
+        _draw(fabric, found, scheme, output)
+    if json:
+        given = {"topology": fabric.spec, "scheme": scheme, "switching": switching.value,
+                 "failures": failures, "seed": seed}  # fmt: skip
+        print_json({**given, **figures})
+    else:
+        _show(fabric, scheme, figures)
+    raise typer.Exit(0 if figures["deadlock_free"] else 1)
+
+
+def _draw(fabric: Fabric, found: Deadlock, scheme: str, path: Path) -> None:
+    """The cycle as a path: its links, and those by which packets cross switches between two servers."""
+    from dcnlab.cli.commands.draw import write_picture
+    from dcnlab.lab.drawing.figure import Figure, Marks
+
+    nodes = [int(found.channels.tail[channel]) for channel, _ in found.cycle]
+    line = f"Green: a shortest cycle of waits under {scheme}, {len(nodes)} channels." if nodes else "No cycle."
+    marks = Marks(path=tuple(_links(fabric, found)), nodes=tuple(nodes))
+    try:
+        write_picture(Figure(fabric, marks, (line,)), path, scheme)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def _links(fabric: Fabric, found: Deadlock) -> Iterator[int]:
+    """The links of a cycle; where two servers of it are not neighbours, those to the switch between them."""
+    for channel, _ in found.cycle:
+        tail, head = int(found.channels.tail[channel]), int(found.channels.head[channel])
+        near = {end.node: fabric.link_at(tail, port) for port, end in fabric.ports(tail)}
+        far = {end.node: fabric.link_at(head, port) for port, end in fabric.ports(head)}
+        if head in near:
+            yield near[head]
+        else:
+            for middle in sorted(near.keys() & far.keys())[:1]:
+                yield from (near[middle], far[middle])
+
+
+def _show(fabric: Fabric, scheme: str, figures: dict[str, Any]) -> None:
+    counts = f"{figures['channels']} channels, {figures['dependencies']} dependencies"
+    if figures["deadlock_free"]:
+        print(f"{fabric.spec} with {scheme}: {counts}; no cycle")
+        return
+    cycle = figures["cycle"]
+    print(
+        f"{fabric.spec} with {scheme}: {counts}; {figures['cyclic_channels']} channels in cycles,"
+        f" the shortest of {len(cycle)}; {figures['virtual_channels']} virtual channels have none"
+    )
+    table(("channel", "a packet there for"), [(f"{c['from']} - {c['to']}", c["destination"]) for c in cycle])
