@@ -105,14 +105,13 @@ def test_requests_may_be_longer_than_a_socket_holds(sockets: Path) -> None:
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_what_comes_with_a_request_is_not_waited_for(sockets: Path, apart: bool) -> None:
-    """A coordinator may say "go" and "stop" before the machine has read the request."""
-    lines = b"".join(map(encode, ({"op": "serve"}, {"go": True}, {"stop": True})))
+    """A client may say "stop" before the lab has read the request."""
+    lines = b"".join(map(encode, ({"op": "serve"}, {"stop": True})))
 
     def serve(call: rpc.Call) -> bool:
         context = Context(call)
-        begun = context.await_other()
         context.wait(None)
-        return begun
+        return context.stopped()
 
     with (
         serving(sockets / "lab.sock", serve=serve),

@@ -34,6 +34,7 @@ BETWEEN_PARTS = {
     "connect",
     "store",
     "configure",
+    "probe",
 }
 #: Python's own types that say what they are.
 PLAIN = {str, int, float, bool, bytes, type(None)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dcnlab.lab.instruments.measurement import Context, Measurement, R
+from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ class Conducted(Measurement[R]):
 
     conducted: ClassVar[bool] = True
 
-    def side(self, lab: RunningLab, context: Context) -> Side:
+    def side(self, lab: RunningLab, context: Any) -> Side:
         """What is done on the machine of a lab, or of one part of it."""
         return Side()
 
-    def run(self, lab: RunningLab, context: Context) -> R:
+    def run(self, lab: RunningLab, context: Any) -> R:
         from dcnlab.lab.instruments.flow_place import LocalPlace
         from dcnlab.lab.running import impairing
 
@@ -42,7 +42,7 @@ class Conducted(Measurement[R]):
 
         return Network(lab.scheme, lab.link_state.state(), lab.running.choice.tables, _unasked)
 
-    def serve_part(self, lab: RunningLab, context: Context) -> None:
+    def serve_part(self, lab: RunningLab, context: Any) -> None:
         """Do on this machine what the coordinator asks for."""
         from dcnlab.lab.instruments import flow_relay
         from dcnlab.lab.instruments.flow_place import LocalPlace

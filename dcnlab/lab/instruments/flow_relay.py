@@ -20,10 +20,10 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.flow_place import Place, Program
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measurement import Context
+    pass
 
 
-def relay(place: Place, context: Context) -> None:
+def relay(place: Place, context: Any) -> None:
     """Run what the coordinator asks for, until it leaves or says that it is done."""
     programs: dict[int, tuple[Program, contextlib.ExitStack]] = {}
     with contextlib.ExitStack() as everything:
@@ -51,7 +51,7 @@ def relay(place: Place, context: Context) -> None:
                 programs[number][1].close()
 
 
-def _answer(message: Mapping[str, Any], place: Place, context: Context) -> None:
+def _answer(message: Mapping[str, Any], place: Place, context: Any) -> None:
     """Answer a question, in a thread of its own: some take long."""
     found: dict[str, Any]
     try:
@@ -64,7 +64,7 @@ def _answer(message: Mapping[str, Any], place: Place, context: Context) -> None:
         context.tell({"answer": message["ask"], **found})
 
 
-def _tell(number: int, program: Program, context: Context) -> None:
+def _tell(number: int, program: Program, context: Any) -> None:
     """Tell what a program prints, until it ends."""
     with contextlib.suppress(OSError, ValueError):  # the coordinator has left, or the program was ended
         while True:

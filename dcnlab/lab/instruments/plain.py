@@ -1,12 +1,23 @@
-"""Dataclasses from the JSON values that ``dataclasses.asdict`` writes."""
+"""Dataclasses as JSON values, and from them."""
 
 from __future__ import annotations
 
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON: dataclasses as objects, tuples and sets as lists."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    return sorted(map(encode, value)) if isinstance(value, set | frozenset) else value
 
 
 def decode(hint: Any, value: Any) -> Any:
@@ -21,8 +32,10 @@ def decode(hint: Any, value: Any) -> Any:
     if origin is tuple:
         each = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
         return tuple(decode(kind, item) for kind, item in zip(each, value, strict=True))
-    if origin is list:
+    if origin in (list, Sequence):
         return [decode(arguments[0], item) for item in value]
+    if origin is frozenset:
+        return frozenset(decode(arguments[0], item) for item in value)
     if origin in (dict, Mapping):
         return {key: decode(arguments[1], item) for key, item in value.items()}
     return _plain(hint, value)

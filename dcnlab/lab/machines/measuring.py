@@ -10,9 +10,10 @@ from typing import Any
 
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.measurement import Measurement, PartContext
 from dcnlab.lab.machines import network
 from dcnlab.lab.machines.flow_places import RemotePlace
+from dcnlab.lab.machines.measured_lab import measure
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.session import operations as session_operations
@@ -27,6 +28,8 @@ class Measuring:
     def measure(self, call: Call) -> Any:
         """Measure on each machine what can be measured there, and combine it; or where the first server is."""
         wanted = session_operations.requested_measurement(call)
+        if not wanted.uses_parts():
+            return measure(self._lab, call, wanted)
         if wanted.conducted:
             return self._conduct(call, wanted)
         if wanted.served_by_other:
@@ -71,7 +74,7 @@ class Measuring:
                 stack.enter_context(place.opened(**_words(call)))
             threading.Thread(target=_stop_with, args=(call, places), daemon=True).start()
             impaired = self._lab.ask_all("impair")[0]["links"]
-            return wanted.conduct(network.of(self._lab), impaired, places, Context(call)).to_json()
+            return wanted.conduct(network.of(self._lab), impaired, places, PartContext(call)).to_json()
 
     def _on_each(self, call: Call) -> list[Any]:
         """What each machine measures; progress is that of all together."""

@@ -53,6 +53,15 @@ class Served:
         return self.result.result()
 
 
+@dataclass(frozen=True)
+class Asking:
+    """An operation of a part that exchanges messages: it ends when it is told to ``leave``."""
+
+    send: Callable[[Mapping[str, Any]], None]
+    leave: Callable[[], None]
+    result: Future[Any] = field(default_factory=Future)
+
+
 class RemotePart:
     """The part on one machine; every method raises PartGone when that does not answer any more, and
     PartUnreachable while it is silent."""
@@ -184,6 +193,26 @@ class RemotePart:
             served.result.set_exception(error)
             if not served.value.done():
                 served.value.set_exception(error)
+
+    @contextlib.contextmanager
+    def asking(self, op: str, hear: Progress, **words: Any) -> Iterator[Asking]:
+        """While it lasts, the part serves an operation that exchanges messages."""
+        number = self._do("begin", {"op": op, **words}, 0)
+        asking = Asking(
+            lambda message: self._do("message", number, dict(message)), lambda: self._do("leave", number)
+        )
+
+        def follow() -> None:
+            try:
+                asking.result.set_result(self._follow(number, hear, lambda _, __: None))
+            except Exception as error:  # it is raised where somebody waits
+                asking.result.set_exception(error)
+
+        threading.Thread(target=follow, daemon=True).start()
+        try:
+            yield asking
+        finally:
+            asking.leave()
 
     def serve(
         self,

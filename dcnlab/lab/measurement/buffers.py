@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: The virtual channels by number (CLOT, section "flow control").
 _CHANNELS = ("adaptive", "escape")
@@ -67,8 +67,11 @@ class BuffersResult(Result):
         ]
         if not rows:
             return None
-        columns = ("server", "port", "neighbour", "channel", "packets that wait", "credits used", "limit")
-        return Table(columns, rows)
+        ends, units = (
+            ("server", "port", "neighbour", "channel"),
+            ("waiting (packets)", "used (credits)", "limit"),
+        )
+        return Table((*ends, *units), rows)
 
     def notes(self) -> Sequence[str]:
         """A line on the whole."""
@@ -79,21 +82,14 @@ class BuffersResult(Result):
         ]
 
 
-@dataclass(frozen=True)
-class Buffers(Measurement[BuffersResult]):
-    """Show how full the limited buffers of agents are, and how many credits are used."""
+class BuffersProbe(Probe):
+    """The agents of one machine."""
 
-    name: ClassVar[str] = "buffers"
-    examples: ClassVar[tuple[str, ...]] = ("dcnlab buffers LAB", "dcnlab buffers LAB --json")
-
-    def run(self, lab: RunningLab, context: Context) -> BuffersResult:
-        return BuffersResult.from_json(self.measure_part(lab, context))
-
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """The agents of this machine."""
-        agents, name = lab.running.agents, lab.fabric.name
-        found = agents.buffers() if agents is not None and lab.config.frames else {}
-        channels = [
+    def levels(self) -> list[ChannelLevel]:
+        """How full their buffers are."""
+        agents, name = self.lab.running.agents, self.lab.fabric.name
+        found = agents.buffers() if agents is not None and self.lab.config.frames else {}
+        return [
             ChannelLevel(
                 name(node), port, name(neighbour) if neighbour >= 0 else "",
                 _CHANNELS[channel] if neighbour >= 0 else "", waiting, used, limit,
@@ -101,8 +97,16 @@ class Buffers(Measurement[BuffersResult]):
             for node, rows in found.items()
             for port, neighbour, channel, waiting, used, limit in rows
         ]  # fmt: skip
-        return BuffersResult(channels).to_json()
 
-    def conclude(self, network: Network, parts: Sequence[Any]) -> BuffersResult:
-        found = [one for part in parts for one in BuffersResult.from_json(part).channels]
-        return BuffersResult(sorted(found, key=lambda one: network.fabric.index(one.server)))
+
+@dataclass(frozen=True)
+class Buffers(Measurement[BuffersResult]):
+    """Show how full the limited buffers of agents are, and how many credits are used."""
+
+    name: ClassVar[str] = "buffers"
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab buffers LAB", "dcnlab buffers LAB --json")
+
+    def run(self, lab: MeasuredLab, context: Context) -> BuffersResult:
+        with context.probes(BuffersProbe) as probes:
+            found = [one for channels in at_once(probes, BuffersProbe.levels) for one in channels]
+        return BuffersResult(sorted(found, key=lambda one: lab.fabric.index(one.server)))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class CountersResult(Result):
         return Table(("a", "b", "bytes a to b", "bytes b to a"), rows)
 
 
+class CountersProbe(Probe):
+    """The counters of one machine."""
+
+    def read(self) -> list[tuple[int, int]]:
+        """Bytes per link and direction; links that have no end on this machine have carried nothing here."""
+        from dcnlab.lab.instruments.counters import link_counters
+
+        return link_counters(self.lab).read()
+
+
 @dataclass(frozen=True)
 class Counters(Measurement[CountersResult]):
     """Show how many bytes every link has carried since the launch."""
@@ -45,18 +55,9 @@ class Counters(Measurement[CountersResult]):
     name: ClassVar[str] = "counters"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab counters LAB",)
 
-    def run(self, lab: RunningLab, context: Context) -> CountersResult:
-        from dcnlab.lab.instruments.counters import link_counters
-
-        at, carried, fabric = time.monotonic(), link_counters(lab).read(), lab.fabric
+    def run(self, lab: MeasuredLab, context: Context) -> CountersResult:
+        with context.probes(CountersProbe) as probes:
+            at, seen, fabric = time.monotonic(), at_once(probes, CountersProbe.read), lab.fabric
+        carried = [(max(a), max(b)) for a, b in (zip(*one, strict=True) for one in zip(*seen, strict=True))]
         ends = [(fabric.name(link.a.node), fabric.name(link.b.node)) for link in fabric.links()]
         return CountersResult(at, carried, ends)
-
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """Links that have no end on this machine have carried nothing here."""
-        return self.run(lab, context).to_json()
-
-    @classmethod
-    def combine(cls, parts: Sequence[Any]) -> CountersResult:
-        links = [tuple(map(max, *seen)) for seen in zip(*(part["links"] for part in parts), strict=True)]
-        return CountersResult.from_json({**parts[0], "links": links})

@@ -21,7 +21,7 @@ from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.instruments import flow_limit, known_path, tcp_info
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.known_path import KnownPath
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.measurement import Measurement
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 from dcnlab.lab.instruments.tcp_info import TcpInfo
 
@@ -107,7 +107,7 @@ class Iperf(Measurement[IperfResult]):
         if self.udp and self.udp[-1].isdecimal():
             raise UsageError(f"udp: {self.udp} bit/s? write {self.udp}M for Mb/s, or {self.udp}bit")
 
-    def run(self, lab: RunningLab, context: Context) -> IperfResult:
+    def run(self, lab: RunningLab, context: Any) -> IperfResult:
         source, target = lab.two_servers(self.a, self.b)
         client, end = lab.endpoint(source), lab.endpoint(target)
         known = known_path.between(lab, source, target)
@@ -118,7 +118,7 @@ class Iperf(Measurement[IperfResult]):
             report = flow.follow(inside(self._words(end, port, known)))
         return self._result(report, flow)
 
-    def serve_part(self, lab: RunningLab, context: Context) -> None:
+    def serve_part(self, lab: RunningLab, context: Any) -> None:
         """Run iperf3's server."""
         with self._serve(lab) as port:
             context.offer(port)
@@ -183,7 +183,7 @@ class _Flow:
     """A run of iperf3's client: it ends in time, or is interrupted; what the kernel knows of it meanwhile."""
 
     def __init__(
-        self, read: Callable[[], dict[int, TcpInfo]], known: KnownPath, seconds: float, context: Context
+        self, read: Callable[[], dict[int, TcpInfo]], known: KnownPath, seconds: float, context: Any
     ) -> None:
         self.known = known
         #: Why it was interrupted; empty if it was not.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,19 @@ class OverrunsResult(Result):
         return [f"{self.packets} packets were lost because agents or switches did not read them in time"]
 
 
-@dataclass(frozen=True)
-class Overruns(Measurement[OverrunsResult]):
-    """Count the packets that were lost because agents or switches did not read them in time."""
+class OverrunsProbe(Probe):
+    """The losses on one machine."""
 
-    name: ClassVar[str] = "overruns"
-    examples: ClassVar[tuple[str, ...]] = ("dcnlab overruns LAB", "dcnlab overruns LAB --json")
-
-    def run(self, lab: RunningLab, context: Context) -> OverrunsResult:
-        return self.combine([self.measure_part(lab, context)])
-
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, int]:
-        """Count those of this machine, by place."""
+    def count(self) -> dict[str, int]:
+        """Count them, by place."""
         from dcnlab.lab.emulation import netns
         from dcnlab.lab.errors import LabError
         from dcnlab.lab.instruments import packet_drops
 
+        running, name = self.lab.running, self.lab.fabric.name
         named: dict[str, list[str]] = {}
-        for node in (*lab.running.servers, *lab.running.switches):
-            named.setdefault(lab.running.namespace(node), []).append(lab.fabric.name(node))
+        for node in (*running.servers, *running.switches):
+            named.setdefault(running.namespace(node), []).append(name(node))
         places = {}
         try:
             for namespace, nodes in named.items():
@@ -66,7 +60,16 @@ class Overruns(Measurement[OverrunsResult]):
             raise LabError(f"this kernel does not count them: {error.strerror} (packet_diag)") from error
         return places
 
-    @classmethod
-    def combine(cls, parts: Sequence[Any]) -> OverrunsResult:
-        places = {place: count for part in parts for place, count in part.items()}
+
+@dataclass(frozen=True)
+class Overruns(Measurement[OverrunsResult]):
+    """Count the packets that were lost because agents or switches did not read them in time."""
+
+    name: ClassVar[str] = "overruns"
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab overruns LAB", "dcnlab overruns LAB --json")
+
+    def run(self, lab: MeasuredLab, context: Context) -> OverrunsResult:
+        with context.probes(OverrunsProbe) as probes:
+            found = at_once(probes, OverrunsProbe.count)
+        places = {place: count for each in found for place, count in each.items()}
         return OverrunsResult(sum(places.values()), places)

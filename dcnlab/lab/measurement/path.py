@@ -11,7 +11,7 @@ from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,15 @@ class PathTaken(Measurement[PathResult]):
     """The path that the scheme takes, given the links that the control plane knows to be down."""
 
     name: ClassVar[str] = "path"
-    one_sided: ClassVar[bool] = True
     command: ClassVar[bool] = False
 
     a: str = server("The source.")
     b: str = server("The destination.")
 
-    def run(self, lab: RunningLab, context: Context) -> PathResult:
+    def run(self, lab: MeasuredLab, context: Context) -> PathResult:
         from addressing.scheme import path
 
-        source, destination = lab.server(self.a), lab.server(self.b)
-        nodes = path(lab.scheme, source, destination, lab.link_state.state())
+        nodes = path(lab.scheme, lab.server(self.a), lab.server(self.b), lab.links)
         if nodes is None:
             raise LabError(f"no path from {self.a} to {self.b} with the links that are up now")
         relays = sum(lab.fabric.is_server(node) for node in nodes[1:-1])

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.port_counters import PortCounters
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.lab.instruments.switch_counters import SwitchCounters
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+
+
+#: Counters of packets that do not say so.
+_PACKETS = frozenset(
+    {
+        "relayed", "delivered", "originated", "sent", "buffered", "escaped", "fullest", "dropped",
+        "lost on links",
+        "rx errors", "rx dropped", "tx errors", "tx dropped",
+    }
+)  # fmt: skip
+
+
+def _with_unit(counter: str) -> str:
+    """The heading of a counter."""
+    return f"{counter} (packets)" if counter.partition(":")[0] in _PACKETS else counter
 
 
 @dataclass(frozen=True)
@@ -30,13 +45,29 @@ class StatsResult(Result):
         if self.servers:
             names = sorted({name for counters in self.servers.values() for name in counters})
             rows = [(server, *(c.get(name, 0) for name in names)) for server, c in self.servers.items()]
-            yield Table(("server", *names), rows)
+            yield Table(("server", *map(_with_unit, names)), rows)
         if self.ports:
-            columns = [item.name.replace("_", " ") for item in fields(PortCounters)]
+            columns = [_with_unit(item.name.replace("_", " ")) for item in fields(PortCounters)]
             yield Table(columns, [tuple(asdict(port).values()) for port in self.ports])
         if self.switches:
             rows = [(one.switch, one.frames, one.unmatched) for one in self.switches]
-            yield Table(("switch", "frames", "no entry"), rows)
+            yield Table(("switch", "looked up (frames)", "no entry (frames)"), rows)
+
+
+class StatsProbe(Probe):
+    """The agents and switches of one machine."""
+
+    def read(self) -> StatsResult:
+        """Their counters."""
+        from dcnlab.lab.instruments import switch_counters
+        from dcnlab.lab.instruments.counters import link_counters
+
+        running, name = self.lab.running, self.lab.fabric.name
+        counters = running.agents.stats() if running.agents is not None else {}
+        servers = {name(int(node)): values for node, values in counters.items()}
+        if not running.switches:
+            return StatsResult(servers, [])
+        return StatsResult(servers, link_counters(self.lab).ports(), switch_counters.read(self.lab))
 
 
 @dataclass(frozen=True)
@@ -49,23 +80,9 @@ class Stats(Measurement[StatsResult]):
     name: ClassVar[str] = "stats"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stats LAB", "dcnlab stats LAB --json")
 
-    def run(self, lab: RunningLab, context: Context) -> StatsResult:
-        return StatsResult.from_json(self.measure_part(lab, context))
-
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """The agents and switches of this machine."""
-        from dcnlab.lab.instruments import switch_counters
-        from dcnlab.lab.instruments.counters import link_counters
-
-        agents = lab.running.agents
-        counters = agents.stats() if agents is not None else {}
-        servers = {lab.fabric.name(int(node)): values for node, values in counters.items()}
-        if not lab.running.switches:
-            return StatsResult(servers, []).to_json()
-        return StatsResult(servers, link_counters(lab).ports(), switch_counters.read(lab)).to_json()
-
-    def conclude(self, network: Network, parts: Sequence[Any]) -> StatsResult:
-        found, place = [StatsResult.from_json(part) for part in parts], network.fabric.index
+    def run(self, lab: MeasuredLab, context: Context) -> StatsResult:
+        with context.probes(StatsProbe) as probes:
+            found, place = at_once(probes, StatsProbe.read), lab.fabric.index
         servers = {name: counts for one in found for name, counts in one.servers.items()}
         ports = [port for one in found for port in one.ports]
         switches = [switch for one in found for switch in one.switches]

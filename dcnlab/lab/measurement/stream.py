@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments import known_path
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.measurement import Measurement
 from dcnlab.lab.instruments.packet_stream import Arrivals, PacketReceiver, PacketSender, StreamResult
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Stream(Measurement[StreamResult]):
     seconds: float | None = argument("How long.", default=None, low=0, high=1e6, unit="s")
     every: float = argument("Time between two packets.", default=0.001, low=0.0001, high=3600, unit="s")
 
-    def run(self, lab: RunningLab, context: Context) -> StreamResult:
+    def run(self, lab: RunningLab, context: Any) -> StreamResult:
         source, target = lab.two_endpoints(self.a, self.b)
         rtt = known_path.between(lab, *lab.two_servers(self.a, self.b)).rtt
         receiver = PacketReceiver(target)
@@ -46,7 +46,7 @@ class Stream(Measurement[StreamResult]):
             sent, arrivals = sender.stop(), receiver.stop()
         return arrivals.result(sent, self.every)
 
-    def measure_part(self, lab: RunningLab, context: Context) -> int:
+    def measure_part(self, lab: RunningLab, context: Any) -> int:
         """Send; the number of packets."""
         source, target = lab.two_endpoints(self.a, self.b)
         sender = PacketSender(source, target, int(context.served), self.every)
@@ -57,7 +57,7 @@ class Stream(Measurement[StreamResult]):
             sent = sender.stop()
         return sent
 
-    def serve_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+    def serve_part(self, lab: RunningLab, context: Any) -> dict[str, Any]:
         """Receive, on the machine of the second server."""
         receiver = PacketReceiver(lab.two_endpoints(self.a, self.b)[1])
         try:

@@ -18,14 +18,12 @@ def change(lab: RunningLab, request: Mapping[str, Any]) -> dict[str, Any]:
 
     The answer lists these links, or without ``kind`` all links that have impairments.  Raises UsageError.
     """
-    state = lab.running.impairments
     kind, values = request.get("kind"), request.get("values", {})
     if kind is None:
-        all_links = range(len(lab.fabric.link_ends))
-        return _answer(lab, {number: shape for number in all_links if (shape := state.shape(number))})
+        return _answer(lab, lab.impairments)
     links = naming.links_matching(lab.fabric, kind, request.get("names", []), lab.running.scheme)
     if request.get("clear"):
-        return _answer(lab, state.clear(links))
+        return _answer(lab, lab.running.impairments.clear(links))
     return _answer(lab, lab.impair(links, values))
 
 

@@ -26,10 +26,10 @@ from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.link_shape import Shape
 from dcnlab.lab.options.local_part import LocalPart
-from dcnlab.lab.running import endpoint, parts, recovery, telling
-from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.running import parts, recovery, telling
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.mending import Mending
+from dcnlab.lab.running.named import NamedNodes
 from dcnlab.lab.running.port_watch import PortWatch
 from topos.graph import ALL_UP, Link, LinkState
 
@@ -45,7 +45,7 @@ _TIMEOUT = 30.0
 _log = logging.getLogger(__name__)
 
 
-class RunningLab:
+class RunningLab(NamedNodes):
     """One running lab; the control socket and the prompt use it."""
 
     def __init__(
@@ -131,35 +131,25 @@ class RunningLab:
             return state
         return telling.seen_by_controller(self.running.scheme, state, self.link_state.silent_links())
 
-    def node(self, name: str) -> int:
-        """The node of that name; UsageError with one line."""
-        return naming.node(self.fabric, name, self.running.scheme)
+    @property
+    def launched_scheme(self) -> Scheme:
+        """The scheme as the lab was launched with it."""
+        return self.running.scheme
 
-    def server(self, name: str) -> int:
-        """The server of that name; UsageError for switches."""
-        return naming.server(self.fabric, name, self.running.scheme)
+    @property
+    def links(self) -> LinkState:
+        """The links that are down."""
+        return self.link_state.state()
 
-    def two_servers(self, a: str, b: str) -> tuple[int, int]:
-        """Two different servers by name; UsageError otherwise."""
-        return naming.two_servers(self.fabric, a, b, self.running.scheme)
-
-    def endpoint(self, server: int, version: int = 0) -> Endpoint:
-        """A server for measurements, with its address in an IP version."""
-        return endpoint.of(self.running.scheme, server, version)
-
-    def two_endpoints(self, a: str, b: str) -> tuple[Endpoint, Endpoint]:
-        """The endpoints of two servers by name; UsageError when they are the same."""
-        source, destination = self.two_servers(a, b)
-        return self.endpoint(source), self.endpoint(destination)
+    @property
+    def impairments(self) -> Mapping[int, Shape]:
+        """The links that have impairments, by number."""
+        shape = self.running.impairments.shape
+        return {number: found for number in range(len(self.fabric.link_ends)) if (found := shape(number))}
 
     def inside(self, name: str, words: list[str]) -> list[str]:
         """The command line that runs ``words`` in a node's network namespace."""
         return ["nsenter", f"--net=/run/netns/{self.running.namespace(self.node(name))}", "--", *words]
-
-    def address(self, server: int, version: int = 0) -> str:
-        """A server's address in an IP version (0: the first that the lab has); UsageError for a version
-        that it does not have."""
-        return endpoint.address(self.running.scheme, server, version)
 
     @contextlib.contextmanager
     def pinned(self, paths: Sequence[tuple[int, ...]]) -> Iterator[None]:

@@ -22,7 +22,7 @@ READING = frozenset(
     {
         "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
         "services", "service_log", "service_wait", "own_links", "elsewhere", "isolated", "verdict", "connect",
-        "store", "configure",
+        "store", "configure", "probe",
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.
