@@ -108,5 +108,5 @@ class Buffers(Measurement[BuffersResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> BuffersResult:
         with context.probes(BuffersProbe) as probes:
-            found = [one for channels in at_once(probes, BuffersProbe.levels) for one in channels]
+            found = [one for channels in at_once(probes, lambda probe: probe.levels()) for one in channels]
         return BuffersResult(sorted(found, key=lambda one: lab.fabric.index(one.server)))

@@ -57,7 +57,7 @@ class Counters(Measurement[CountersResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> CountersResult:
         with context.probes(CountersProbe) as probes:
-            at, seen, fabric = time.monotonic(), at_once(probes, CountersProbe.read), lab.fabric
+            at, seen, fabric = time.monotonic(), at_once(probes, lambda probe: probe.read()), lab.fabric
         carried = [(max(a), max(b)) for a, b in (zip(*one, strict=True) for one in zip(*seen, strict=True))]
         ends = [(fabric.name(link.a.node), fabric.name(link.b.node)) for link in fabric.links()]
         return CountersResult(at, carried, ends)

@@ -70,6 +70,6 @@ class Overruns(Measurement[OverrunsResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> OverrunsResult:
         with context.probes(OverrunsProbe) as probes:
-            found = at_once(probes, OverrunsProbe.count)
+            found = at_once(probes, lambda probe: probe.count())
         places = {place: count for each in found for place, count in each.items()}
         return OverrunsResult(sum(places.values()), places)

@@ -82,7 +82,7 @@ class Stats(Measurement[StatsResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> StatsResult:
         with context.probes(StatsProbe) as probes:
-            found, place = at_once(probes, StatsProbe.read), lab.fabric.index
+            found, place = at_once(probes, lambda probe: probe.read()), lab.fabric.index
         servers = {name: counts for one in found for name, counts in one.servers.items()}
         ports = [port for one in found for port in one.ports]
         switches = [switch for one in found for switch in one.switches]
