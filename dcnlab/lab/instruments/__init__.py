@@ -1,6 +1,9 @@
 """What measurements are made with.
 
-measurement.py       the base class of measurements, and their connection to the client
+measurement.py       the base class of measurements
+probe.py             what they do on machines, and their connection to the client
+probe_server.py      probes on this machine, also for measurements that another one makes
+measured_lab.py      what they know of the lab
 arguments.py         their arguments: help texts, limits, servers
 conducted.py         measurements that one process conducts on all machines of a lab
 side.py              what such a measurement does on one machine

@@ -19,27 +19,22 @@ LAB h0 h5``, the scenario entry ``- iperf: h0 -> h5``, the JSON and the table.
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import os
 import select
 import socket
 import subprocess
-import threading
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from dcnlab.lab.control.rpc import Call
-from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import arguments
-from dcnlab.lab.instruments.probe import Machine, P, opened
+from dcnlab.lab.instruments.probe import Context as Context
 from dcnlab.lab.instruments.result import Result
 from dcnlab.lab.running.process_guard import terminate_with_client
-from hostagent.channel import ChannelError
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place
@@ -47,134 +42,6 @@ if TYPE_CHECKING:
     from dcnlab.lab.running.network import Network
 
 R = TypeVar("R", bound=Result)
-
-
-class Context:
-    """What connects a measurement that runs with the client that asked for it, and with the lab's machines.
-
-    A probe has one as well, which adds its progress to that of the probes on other machines.
-    """
-
-    def __init__(self, call: Call, machines: Sequence[Machine] = (), *, listens: bool = True) -> None:
-        """``listens``: whether it reads what the client says; otherwise somebody else calls :meth:`stop`."""
-        self._call, self._machines = call, machines
-        self._stopping = _Stopping(call, listens)
-        self._report: Callable[[int, int, str], None] = self._report_alone
-
-    # --- the client -----------------------------------------------------------
-
-    def started(self) -> None:
-        """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
-        self._call.progress({"started": True})
-
-    def progress(self, done: int, of: int, what: str = "") -> None:
-        """Report how much is done, of how much, and what is being done."""
-        self._report(done, of, what)
-
-    def wait(self, seconds: float | None) -> None:
-        """Wait for some seconds (None: without limit), or until the client stops the measurement."""
-        self._stopping.wait(seconds)
-
-    def stopped(self) -> bool:
-        """Whether the client has stopped the measurement, or left, or a machine does not answer any more."""
-        return self._stopping.wait(0)
-
-    def stop(self) -> None:
-        """End the measurement early: what waits goes on."""
-        self._stopping.stop(left=False)
-
-    def on_stop(self, tell: Callable[[bool], None]) -> None:
-        """Call ``tell`` when the measurement is stopped, or with True when the client has left."""
-        self._stopping.tell(tell)
-
-    def terminate_with_client(self, process: subprocess.Popen[Any]) -> None:
-        """End a process as soon as the client goes away."""
-        terminate_with_client(self._call.channel.socket, process)
-
-    # --- the machines ---------------------------------------------------------
-
-    def probe(self, kind: type[P], node: int) -> AbstractContextManager[P]:
-        """A probe on the machine that runs a node, in a ``with`` block; LabError when that is lost."""
-        for machine in self._machines:
-            if machine.runs(node):
-                return machine.probe(kind, self)
-        raise LabError("the machine of a node is lost: see `dcnlab info`")
-
-    def probes(self, kind: type[P]) -> AbstractContextManager[list[P]]:
-        """A probe on each machine that answers, in a ``with`` block; their progress is that of all together."""
-        shares = _Shares(self)
-        return opened(self._machines, kind, [shares.add() for _ in self._machines])
-
-    def _report_alone(self, done: int, of: int, what: str) -> None:
-        self._call.progress({"done": done, "of": of, "what": what})
-
-    def _with_report(self, report: Callable[[int, int, str], None]) -> Context:
-        found = copy.copy(self)
-        found._report = report
-        return found
-
-
-class _Stopping:
-    """Whether a measurement is to end early, and who is told: it is at any message of its client."""
-
-    def __init__(self, call: Call, listens: bool) -> None:
-        self._call, self._listens = call, listens
-        self._stopped, self._left = threading.Event(), False
-        self._told: list[Callable[[bool], None]] = []
-        self._lock = threading.Lock()
-
-    def wait(self, seconds: float | None) -> bool:
-        """Wait for it; whether it is."""
-        self._begin()
-        return self._stopped.wait(seconds)
-
-    def stop(self, left: bool) -> None:
-        with self._lock:
-            self._stopped.set()
-            self._left |= left
-            told = list(self._told)
-        for tell in told:
-            tell(left)
-
-    def tell(self, tell: Callable[[bool], None]) -> None:
-        self._begin()
-        with self._lock:
-            self._told.append(tell)
-            stopped, left = self._stopped.is_set(), self._left
-        if stopped:
-            tell(left)
-
-    def _begin(self) -> None:
-        """Listen from the first question on: until then a measurement can be handed on with its client."""
-        with self._lock:
-            begins, self._listens = self._listens, False
-        if begins:
-            threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        with contextlib.suppress(OSError, ChannelError):
-            for _ in self._call.messages():
-                self.stop(left=False)
-        self.stop(left=True)
-
-
-class _Shares:
-    """The progress of several probes as one."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._done: list[tuple[int, int]] = []
-
-    def add(self) -> Context:
-        """The context of one more probe."""
-        number = len(self._done)
-        self._done.append((0, 0))
-
-        def report(done: int, of: int, what: str) -> None:
-            self._done[number] = done, of
-            self._context.progress(sum(one for one, _ in self._done), sum(all for _, all in self._done), what)
-
-        return self._context._with_report(report)
 
 
 class PartContext:  # until all measurements use probes

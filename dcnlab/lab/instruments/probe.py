@@ -8,20 +8,20 @@ asked for by messages, in which the arguments and the answers are JSON (:mod:`dc
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
+import copy
+import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.instruments import plain
+from dcnlab.lab.control.rpc import Call
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.running.process_guard import terminate_with_client
+from hostagent.channel import ChannelError
 
 if TYPE_CHECKING:
-    from dcnlab.lab.control.rpc import Call
-    from dcnlab.lab.instruments.measurement import Context
     from dcnlab.lab.running.lab import RunningLab
 
 
@@ -60,19 +60,132 @@ class Machine(Protocol):
         """A probe there, in a ``with`` block."""
 
 
-class LocalMachine:
-    """This machine."""
+class Context:
+    """What connects a measurement that runs with the client that asked for it, and with the lab's machines.
 
-    def __init__(self, lab: RunningLab) -> None:
-        self._lab = lab
+    A probe has one as well, which adds its progress to that of the probes on other machines.
+    """
 
-    def runs(self, node: int) -> bool:
-        """Whether it runs a node."""
-        return self._lab.running.here(node)
+    def __init__(self, call: Call, machines: Sequence[Machine] = (), *, listens: bool = True) -> None:
+        """``listens``: whether it reads what the client says; otherwise somebody else calls :meth:`stop`."""
+        self._call, self._machines = call, machines
+        self._stopping = _Stopping(call, listens)
+        self._report: Callable[[int, int, str], None] = self._report_alone
 
-    def probe(self, kind: type[P], context: Context) -> AbstractContextManager[P]:
-        """A probe here."""
-        return contextlib.closing(kind(self._lab, context))
+    # --- the client -----------------------------------------------------------
+
+    def started(self) -> None:
+        """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
+        self._call.progress({"started": True})
+
+    def progress(self, done: int, of: int, what: str = "") -> None:
+        """Report how much is done, of how much, and what is being done."""
+        self._report(done, of, what)
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for some seconds (None: without limit), or until the client stops the measurement."""
+        self._stopping.wait(seconds)
+
+    def stopped(self) -> bool:
+        """Whether the client has stopped the measurement, or left, or a machine does not answer any more."""
+        return self._stopping.wait(0)
+
+    def stop(self) -> None:
+        """End the measurement early: what waits goes on."""
+        self._stopping.stop(left=False)
+
+    def on_stop(self, tell: Callable[[bool], None]) -> None:
+        """Call ``tell`` when the measurement is stopped, or with True when the client has left."""
+        self._stopping.tell(tell)
+
+    def terminate_with_client(self, process: subprocess.Popen[Any]) -> None:
+        """End a process as soon as the client goes away."""
+        terminate_with_client(self._call.channel.socket, process)
+
+    # --- the machines ---------------------------------------------------------
+
+    def probe(self, kind: type[P], node: int) -> AbstractContextManager[P]:
+        """A probe on the machine that runs a node, in a ``with`` block; LabError when that is lost."""
+        for machine in self._machines:
+            if machine.runs(node):
+                return machine.probe(kind, self)
+        raise LabError("the machine of a node is lost: see `dcnlab info`")
+
+    def probes(self, kind: type[P]) -> AbstractContextManager[list[P]]:
+        """A probe on each machine that answers, in a ``with`` block; their progress is that of all together."""
+        shares = _Shares(self)
+        return _opened(self._machines, kind, [shares.add() for _ in self._machines])
+
+    def _report_alone(self, done: int, of: int, what: str) -> None:
+        self._call.progress({"done": done, "of": of, "what": what})
+
+    def _with_report(self, report: Callable[[int, int, str], None]) -> Context:
+        found = copy.copy(self)
+        found._report = report
+        return found
+
+
+class _Stopping:
+    """Whether a measurement is to end early, and who is told: it is at any message of its client."""
+
+    def __init__(self, call: Call, listens: bool) -> None:
+        self._call, self._listens = call, listens
+        self._stopped, self._left = threading.Event(), False
+        self._told: list[Callable[[bool], None]] = []
+        self._lock = threading.Lock()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Wait for it; whether it is."""
+        self._begin()
+        return self._stopped.wait(seconds)
+
+    def stop(self, left: bool) -> None:
+        with self._lock:
+            self._stopped.set()
+            self._left |= left
+            told = list(self._told)
+        for tell in told:
+            tell(left)
+
+    def tell(self, tell: Callable[[bool], None]) -> None:
+        self._begin()
+        with self._lock:
+            self._told.append(tell)
+            stopped, left = self._stopped.is_set(), self._left
+        if stopped:
+            tell(left)
+
+    def _begin(self) -> None:
+        """Listen from the first question on: until then a measurement can be handed on with its client."""
+        with self._lock:
+            begins, self._listens = self._listens, False
+        if begins:
+            threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError, ChannelError):
+            for _ in self._call.messages():
+                self.stop(left=False)
+        self.stop(left=True)
+
+
+class _Shares:
+    """The progress of several probes as one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._done: list[tuple[int, int]] = []
+
+    def add(self) -> Context:
+        """The context of one more probe."""
+        number = len(self._done)
+        self._done.append((0, 0))
+
+        def report(done: int, of: int, what: str) -> None:
+            self._done[number] = done, of
+            self._context.progress(sum(one for one, _ in self._done), sum(all for _, all in self._done), what)
+
+        return self._context._with_report(report)
 
 
 def at_once(probes: Sequence[P], ask: Callable[[P], T]) -> list[T]:
@@ -83,67 +196,8 @@ def at_once(probes: Sequence[P], ask: Callable[[P], T]) -> list[T]:
         return list(pool.map(ask, probes))
 
 
-def methods(kind: type[Probe]) -> dict[str, Callable[..., Any]]:
-    """What other machines may ask a probe for."""
-    found = {name: item for name, item in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
-    return {name: item for name, item in found.items() if name not in vars(Probe)}
-
-
-def encode(method: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a method by name, as JSON."""
-    bound = inspect.signature(method).bind(None, *values, **named).arguments
-    return {name: plain.encode(value) for name, value in list(bound.items())[1:]}
-
-
-def find(module: str, name: str) -> type[Probe]:
-    """The class of a probe; UsageError when there is none of that name."""
-    kind = getattr(importlib.import_module(module), name, None)
-    if not (inspect.isclass(kind) and issubclass(kind, Probe)):
-        raise UsageError(f"{module} has no probe {name}")
-    return kind
-
-
-def serve(call: Call, probe: Probe) -> None:
-    """Answer what another machine asks a probe of this one for, until that leaves.
-
-    ``{"ask": number, "method": ..., "arguments": {}}`` is answered with ``{"answer": number, "value": ...}``,
-    or with ``"error"`` and its ``"code"``; ``{"stop": true}`` says that the measurement is to end early.
-    """
-    call.progress({"serves": True})
-    try:
-        for message in call.messages():
-            if "ask" in message:
-                threading.Thread(target=_answer, args=(call, probe, message), daemon=True).start()
-            else:
-                probe.context.stop()
-    finally:
-        probe.context.stop()
-        probe.close()
-
-
-def _answer(call: Call, probe: Probe, message: Mapping[str, Any]) -> None:
-    """Answer one question, in a thread of its own: some take long."""
-    found: dict[str, Any]
-    try:
-        found = {"value": _asked(probe, message["method"], message["arguments"])}
-    except LabError as error:
-        found = {"error": str(error), "code": error.exit_code}
-    except Exception as error:  # who asks must not wait for ever
-        found = {"error": f"{type(error).__name__}: {error}", "code": LabError.exit_code}
-    with contextlib.suppress(OSError):  # who asked has left
-        call.progress({"answer": message["ask"], **found})
-
-
-def _asked(probe: Probe, name: str, arguments: Mapping[str, Any]) -> Any:
-    method = methods(type(probe)).get(name)
-    if method is None:
-        raise UsageError(f"{type(probe).__name__} cannot be asked for {name}")
-    hints = get_type_hints(method)
-    return plain.encode(method(probe, **{key: plain.decode(hints[key], one) for key, one in arguments.items()}))
-
-
 @contextlib.contextmanager
-def opened(machines: Sequence[Machine], kind: type[P], contexts: Sequence[Context]) -> Iterator[list[P]]:
+def _opened(machines: Sequence[Machine], kind: type[P], contexts: Sequence[Context]) -> Iterator[list[P]]:
     """A probe on each machine, in a ``with`` block."""
     with contextlib.ExitStack() as stack:
         yield [

@@ -12,6 +12,8 @@ whole_lab.py       the coordinator's lab: its parts, the link state that it spre
 rejoining.py       a machine that was lost comes back
 operations.py      the coordinator's operations: passed on to parts, or put together from them
 measuring.py       the coordinator's measurements: on each machine, or where their servers are
+measured_lab.py    the lab as its measurements see it
+remote_probe.py    probes of measurements on its machines
 connecting.py      connections of servers on any machine with sockets of the coordinator
 exposing.py        ports of servers that programs beside the coordinator reach
 flow_places.py     machines on which a measurement is made, as the coordinator sees them

@@ -11,9 +11,8 @@ from concurrent.futures import Future
 from typing import Any, get_type_hints
 
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.instruments import plain, probe
-from dcnlab.lab.instruments.measurement import Context
-from dcnlab.lab.instruments.probe import P, Probe
+from dcnlab.lab.instruments import plain, probe_server
+from dcnlab.lab.instruments.probe import Context, P, Probe
 from dcnlab.lab.machines.remote_part import Asking, RemotePart
 from topos import plugins
 
@@ -112,9 +111,9 @@ def _proxy(kind: Any) -> Any:
         answer = get_type_hints(method)["return"]
 
         def ask(self: Any, *values: Any, **named: Any) -> Any:
-            return plain.decode(answer, self.ask(name, probe.encode(method, values, named)))
+            return plain.decode(answer, self.ask(name, probe_server.encode(method, values, named)))
 
         return ask
 
-    found = {name: asking(name, method) for name, method in probe.methods(kind).items()}
+    found = {name: asking(name, method) for name, method in probe_server.methods(kind).items()}
     return type(kind.__name__, (kind,), {"__init__": begin, "close": Probe.close, **found})

@@ -21,9 +21,9 @@ from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace
-from dcnlab.lab.instruments import probe
+from dcnlab.lab.instruments import probe_server
 from dcnlab.lab.instruments.measurement import Context, Measurement, PartContext
-from dcnlab.lab.instruments.probe import LocalMachine
+from dcnlab.lab.instruments.probe_server import LocalMachine
 from dcnlab.lab.kv import ring, store
 from dcnlab.lab.kv.stores import Stores
 from dcnlab.lab.outside import expose, opening
@@ -88,8 +88,8 @@ class _Operations:
         """Serve a probe of a measurement that another machine makes."""
         request = call.request
         plugins.load(request["custom"])
-        kind = probe.find(request["module"], request["probe"])
-        probe.serve(call, kind(self._session, Context(call, listens=False)))
+        kind = probe_server.find(request["module"], request["probe"])
+        probe_server.serve(call, kind(self._session, Context(call, listens=False)))
         return {}
 
     def op_info(self, call: Call) -> Any:
