@@ -14,8 +14,7 @@ from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.remote_probe import RemoteMachine
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options.link_shape import Shape
-from dcnlab.lab.running.endpoint import Endpoint
-from dcnlab.lab.running.named import NamedNodes
+from dcnlab.lab.running.endpoint import Endpoint, NamedNodes
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme

@@ -27,9 +27,9 @@ from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.link_shape import Shape
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running import parts, recovery, telling
+from dcnlab.lab.running.endpoint import NamedNodes
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.mending import Mending
-from dcnlab.lab.running.named import NamedNodes
 from dcnlab.lab.running.port_watch import PortWatch
 from topos.graph import ALL_UP, Link, LinkState
 
