@@ -12,7 +12,6 @@ import copy
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -192,6 +191,8 @@ def at_once(probes: Sequence[P], ask: Callable[[P], T]) -> list[T]:
     """What all machines answer, asked at the same time."""
     if len(probes) == 1:
         return [ask(probes[0])]
+    from concurrent.futures import ThreadPoolExecutor  # clients do without
+
     with ThreadPoolExecutor(max(1, len(probes))) as pool:
         return list(pool.map(ask, probes))
 
