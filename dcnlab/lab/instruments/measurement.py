@@ -34,7 +34,6 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.probe import Context as Context
 from dcnlab.lab.instruments.result import Result
-from dcnlab.lab.running.process_guard import terminate_with_client
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place
@@ -102,6 +101,8 @@ class PartContext:  # until all measurements use probes
 
     def terminate_with_client(self, process: subprocess.Popen[str]) -> None:
         """End a process as soon as the client goes away."""
+        from dcnlab.lab.running.process_guard import terminate_with_client
+
         terminate_with_client(self._call.channel.socket, process)
 
 

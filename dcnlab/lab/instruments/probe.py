@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.running.process_guard import terminate_with_client
 from hostagent.channel import ChannelError
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ class Context:
 
     def terminate_with_client(self, process: subprocess.Popen[Any]) -> None:
         """End a process as soon as the client goes away."""
+        from dcnlab.lab.running.process_guard import terminate_with_client  # clients do without
+
         terminate_with_client(self._call.channel.socket, process)
 
     # --- the machines ---------------------------------------------------------
