@@ -6,5 +6,6 @@
 - offline: a scheme's compiled tables and its rule as steps of packets
 - openflow: tables of any controller, as Open vSwitch prints them, as steps of packets
 - installed: what switches hold and the agents' rule, together
+- updates: what packets can meet while tables change
 - sweep: a scheme proved intact and after each of many failures
 """

@@ -96,7 +96,8 @@ class Solution(Generic[State]):
     def __init__(self, graph: Graph[State]) -> None:
         self.graph = graph
         self._before = _predecessors(graph)
-        self._cyclic = _cyclic(graph)
+        #: The states that a packet can come back to.
+        self.cyclic = _cyclic(graph)
         self.flags = bytearray(len(graph.states))
         self._hosts: dict[int, set[int]] = {}
         self._spread_any()
@@ -121,7 +122,7 @@ class Solution(Generic[State]):
 
     def loop(self, start: int) -> list[int]:
         """A path from a state into a circle and once round: the last state is an earlier one."""
-        entry = next(path for path, _ in self._paths(start, LOOPS) if path[-1] in self._cyclic)
+        entry = next(path for path, _ in self._paths(start, LOOPS) if path[-1] in self.cyclic)
         for path, copies in self._paths(entry[-1], LOOPS):
             if entry[-1] in copies:
                 return [*entry, *path[1:], entry[-1]]
@@ -144,7 +145,7 @@ class Solution(Generic[State]):
 
     def _spread_any(self) -> None:
         """Set the flags that a state has as soon as some copy comes to that."""
-        pending = [(state, LOOPS) for state in self._cyclic]
+        pending = [(state, LOOPS) for state in self.cyclic]
         for state, alternatives in enumerate(self.graph.steps):
             flags = 0
             for copies in alternatives:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,15 +13,19 @@ from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.options import Seed
 from dcnlab.cli.show import JsonFlag, print_json, table, working
+from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.verify import Verify
 from dcnlab.lab.options.config import resolve
 from dcnlab.verifier.sweep import Question
+from topos.graph import LinkState
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
     from dcnlab.verifier.checking import Report, Violation
     from dcnlab.verifier.sweep import Outcome
+    from dcnlab.verifier.updates import UpdateReport
+    from topos.fabric import Fabric
 
 #: Violations of one failure that are shown.
 _SHOWN = 5
@@ -29,6 +34,7 @@ _SHOWN = 5
 @command(
     "dcnlab verify bcube:4,1 --scheme brp",
     "dcnlab verify torus:4x4 --scheme dor --failures links --unknown",
+    "dcnlab verify torus:4x4 --scheme dor --update h0-h4",
     "dcnlab verify LAB",
     "dcnlab verify LAB --any-packet --json",
 )
@@ -48,6 +54,13 @@ def verify(
         bool,
         typer.Option("--any-packet", help="Also all other packets that servers could send: none may loop."),
     ] = False,
+    update: Annotated[
+        str,
+        typer.Option(
+            metavar="A-B",
+            help="While tables change after that link fails: can packets loop or vanish in some order?",
+        ),
+    ] = "",
     seed: Seed = 1,
     json: JsonFlag = False,
 ) -> None:
@@ -57,9 +70,12 @@ def verify(
     It is a proof over all packets and all choices among several next hops.  Exit 1 if something is violated.
     """
     if not scheme:
-        if (failures, unknown) != ("none", False):
-            raise UsageError("--failures and --unknown are for a topology: add --scheme, or leave them out")
+        if (failures, unknown, update) != ("none", False, ""):
+            raise UsageError("--failures, --unknown and --update are for a topology: add --scheme")
         raise measurement_commands.run(where, Verify(any_packet), json)
+    if update:
+        _update(where, scheme, update, json)
+        return
     question = Question(failures, unknown, any_packet, seed)
     _offline(where, scheme, question, json)
 
@@ -82,6 +98,56 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
         _show(found)
     if not held:
         raise typer.Exit(1)
+
+
+def _update(topology: str, scheme: str, link: str, json: bool) -> None:
+    """What packets can meet while tables change after a link has failed."""
+    from dcnlab.verifier.updates import Update
+
+    fabric, bound = resolve(topology, scheme)
+    with working("verifying"):
+        update = Update(bound, LinkState(frozenset(_link(fabric, link))))
+        found, stages = update.check(), update.farthest_first()
+    held = not found.looping and not found.vanishing
+    if json:
+        orders = {"any": found.as_dict(), "farthest_first": [stage.as_dict() for stage in stages]}
+        print_json({"topology": topology, "scheme": scheme, "update": link, "held": held, "orders": orders})
+    else:
+        _show_update(found, stages)
+    if not held:
+        raise typer.Exit(1)
+
+
+def _show_update(found: UpdateReport, stages: list[UpdateReport]) -> None:
+    """Print the pairs that can meet a loop or vanish in any order, and in that of the distance."""
+    looping, vanishing = (
+        max((getattr(one, name) for one in stages), default=0) for name in ("looping", "vanishing")
+    )
+    rows = [
+        ("any", found.pairs, len(found.changed), found.looping, found.vanishing, found.undecided),
+        (
+            "farthest first",
+            found.pairs,
+            len(found.changed),
+            looping,
+            vanishing,
+            max((s.undecided for s in stages), default=0),
+        ),
+    ]
+    table(("order", "pairs", "nodes that change", "can loop", "can vanish", "undecided"), rows)
+    if found.example is not None:
+        pair, circle = found.example.pair, found.example.circle
+        print(f"\nloop: a packet from {pair[0]} to {pair[1]}: {' '.join(circle)}")
+        print(f"  order    {found.example.order}")
+
+
+def _link(fabric: Fabric, text: str) -> tuple[int, ...]:
+    """The links that A-B names; names of nodes may contain a dash."""
+    parts = text.split("-")
+    for place in range(1, len(parts)):
+        with contextlib.suppress(UsageError):
+            return naming.links(fabric, "link", ("-".join(parts[:place]), "-".join(parts[place:])))
+    raise UsageError(f"--update: there is no link {text}: name it by its two nodes, such as h0-s4")
 
 
 def _show(found: list[Outcome]) -> None:

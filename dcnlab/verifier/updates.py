@@ -1,0 +1,279 @@
+"""What packets can meet while tables change after a failure, in any order of switches and agents.
+
+Every node that changes does what its old table says, or its new one; or it is a switch that has taken the new
+entries and not yet given up the old ones, or a server at the failure, which knows of it at once.  One search of
+the union finds every packet that could loop.  A loop counts only if each node on it does one of these and stays
+with it: that is a set of nodes that have changed while others have not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from addressing.scheme import Scheme
+from addressing.table import Table
+from dcnlab.verifier.offline import Lookup, Offline, Pair, Place, Tables
+from dcnlab.verifier.search import LOOPS, LOST, Ending, Graph, Kind, Solution, Step
+from topos.graph import LinkState
+
+#: What a node can do: as before, as a server at the failure by itself, with old and new entries, as afterwards.
+OLD, LOCAL, BOTH, NEW = "old", "local", "both", "new"
+#: Steps of the search for a loop on which each node stays with what it does.
+_STEPS = 20_000
+#: Longer circles are given up.
+_LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Transient:
+    """A packet that can loop: source and destination, the circle, and what each node on it does meanwhile."""
+
+    pair: tuple[str, str]
+    circle: tuple[str, ...]
+    versions: Mapping[str, str]
+
+    @property
+    def order(self) -> str:
+        """The order that shows it, in words."""
+        changed = [node for node, version in self.versions.items() if version != OLD]
+        waiting = [node for node, version in self.versions.items() if version == OLD]
+        return f"{', '.join(changed) or 'none'} changed, {', '.join(waiting) or 'none'} not yet"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"pair": list(self.pair), "circle": list(self.circle), "versions": dict(self.versions)}
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """The nodes that change, the pairs checked, and the pairs whose packets can loop, or vanish other than at
+    the link that is down, in some order; an example of a loop.
+
+    ``undecided`` pairs are those for which the search for a consistent loop was given up."""
+
+    changed: tuple[str, ...]
+    pairs: int
+    states: int
+    looping: int
+    vanishing: int
+    undecided: int = 0
+    example: Transient | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        example = None if self.example is None else self.example.as_dict()
+        numbers = {
+            "pairs": self.pairs,
+            "states": self.states,
+            "looping": self.looping,
+            "vanishing": self.vanishing,
+        }
+        return {"changed": list(self.changed), **numbers, "undecided": self.undecided, "example": example}
+
+
+class Update:
+    """The tables of a scheme before and after ``links`` fail, and what nodes may do in between."""
+
+    def __init__(self, scheme: Scheme, links: LinkState) -> None:
+        self.fabric, self.links = scheme.fabric, links
+        old, new = Tables(scheme), Tables(scheme.with_failures(links))
+        self._old, self._local = Offline(old), Offline(old, links)
+        self._new = Offline(new, links)
+        self._both: dict[int, Offline] = {}
+        self._tables = old, new
+        self.ends = frozenset(
+            node for link in links.down for node in scheme.fabric.link_ends[link, [0, 2]].tolist()
+        )
+        self.changed = frozenset(self._differing())
+
+    def _differing(self) -> Iterable[int]:
+        old, new = self._tables
+        for switch in old.switches:
+            if old[switch].entries != new[switch].entries:
+                yield switch
+        if self.fabric.relaying:
+            yield from range(self.fabric.servers)
+
+    def versions(self, node: int) -> tuple[str, ...]:
+        """What a node may do while the update is under way."""
+        if node not in self.changed:
+            return (OLD,)
+        if not self.fabric.is_server(node):
+            return OLD, BOTH, NEW
+        return (OLD, LOCAL, NEW) if node in self.ends else (OLD, NEW)
+
+    def act(self, version: str, place: Place) -> list[Place | Ending]:
+        """What a node does with a packet in one version; nothing for what is lost at the link that is down."""
+        if version == BOTH:
+            model = self._merged(place[0])
+        else:
+            model = {OLD: self._old, LOCAL: self._local, NEW: self._new}[version]
+        found = [copy for copies in model.step(place) for copy in copies]
+        return [copy for copy in map(self._at_links, [place] * len(found), found) if copy is not None]
+
+    def _merged(self, switch: int) -> Offline:
+        """A switch that holds the entries of both tables, the new ones where both have one."""
+        if switch not in self._both:
+            old, new = (tables[switch].entries for tables in self._tables)
+            merged = {entry.pattern: entry for entry in (*old, *new)}
+            entries = tuple(sorted(merged.values(), key=lambda entry: -entry.priority))
+            self._both[switch] = Offline(
+                _One(self._tables[1].scheme, Lookup(Table(switch, entries))), self.links
+            )
+        return self._both[switch]
+
+    def _at_links(self, place: Place, copy: Place | Ending) -> Place | Ending | None:
+        """A copy, if it is not lost at a link that is down: no order can help that."""
+        if isinstance(copy, Ending):
+            return None if copy.kind is Kind.lost and copy.reason.endswith("is down") else copy
+        crossed = self.fabric.link_at(copy[0], copy[1].in_port)
+        return None if crossed in self.links.down else copy
+
+    def starts(self) -> dict[Pair, list[Place]]:
+        """The packets of every pair as their sources make them before, meanwhile and afterwards."""
+        found = self._old.starts()
+        for model in (self._local, self._new):
+            for pair, places in model.starts().items():
+                found[pair] = [*dict.fromkeys((*found[pair], *places))]
+        return found
+
+    # --- the check --------------------------------------------------------------
+
+    def check(self, allowed: Callable[[int], tuple[str, ...]] | None = None) -> UpdateReport:
+        """Whether packets can loop or vanish where each node does one of what is ``allowed`` for it."""
+        allowed = allowed or self.versions
+        graph: Graph[Place] = Graph(lambda place: self._step(place, allowed))
+        starts = {pair: graph.add(places) for pair, places in self.starts().items()}
+        solution = graph.solve()
+        looping = vanishing = undecided = 0
+        example: Transient | None = None
+        loops = _Loops(self, graph, solution, allowed)
+        for pair, states in starts.items():
+            vanishing += any(solution.flags[state] & LOST for state in states)
+            found = [loops.found(state) for state in states if solution.flags[state] & LOOPS]
+            looping += any(found)
+            undecided += not any(found) and any(one is None for one in found)
+            example = example or next((self._transient(pair, one) for one in found if one), None)
+        names = tuple(self.fabric.name(node) for node in sorted(self.changed))
+        return UpdateReport(names, len(starts), len(graph.states), looping, vanishing, undecided, example)
+
+    def _step(self, place: Place, allowed: Callable[[int], tuple[str, ...]]) -> Step[Place]:
+        done = dict.fromkeys(copy for version in allowed(place[0]) for copy in self.act(version, place))
+        # A packet that can only be lost at the link that is down is nobody's fault.
+        return tuple((copy,) for copy in done) or ((Ending(Kind.asks, place[0], "lost at the link"),),)
+
+    def _transient(self, pair: Pair, circle: list[tuple[Place, str]]) -> Transient:
+        name = self.fabric.name
+        versions = {name(place[0]): version for place, version in circle}
+        nodes = [name(place[0]) for place, _ in circle]
+        return Transient((name(pair[0]), name(pair[1])), (*nodes, nodes[0]), versions)
+
+    def farthest_first(self) -> list[UpdateReport]:
+        """The same if nodes change by their distance from the failure, the farthest first, each distance after
+        a barrier; one report per distance."""
+        distance = self._distances()
+        found = []
+        for stage in sorted({distance[node] for node in self.changed}, reverse=True):
+
+            def allowed(node: int, stage: int = stage) -> tuple[str, ...]:
+                versions = self.versions(node)
+                if distance[node] == stage or node not in self.changed:
+                    return versions
+                late = tuple(one for one in versions if one in (LOCAL, OLD))
+                return (NEW,) if distance[node] > stage else late
+
+            found.append(self.check(allowed))
+        return found
+
+    def _distances(self) -> dict[int, int]:
+        distance, pending = dict.fromkeys(self.ends, 0), deque(sorted(self.ends))
+        while pending:
+            node = pending.popleft()
+            for _, end in self.fabric.ports(node):
+                if end.node not in distance:
+                    distance[end.node] = distance[node] + 1
+                    pending.append(end.node)
+        return {node: distance.get(node, 0) for node in range(self.fabric.size)}
+
+
+class _One(Tables):
+    """Tables of which only one is asked for."""
+
+    def __init__(self, scheme: Scheme, lookup: Lookup) -> None:
+        self.scheme, self._lookup = scheme, lookup
+
+    def __getitem__(self, switch: int) -> Lookup:
+        return self._lookup
+
+
+class _Loops:
+    """Circles on which each node stays with one version."""
+
+    def __init__(
+        self,
+        update: Update,
+        graph: Graph[Place],
+        solution: Solution[Place],
+        allowed: Callable[[int], tuple[str, ...]],
+    ) -> None:
+        self._update, self._graph, self._solution, self._allowed = update, graph, solution, allowed
+        self._known: dict[int, list[tuple[Place, str]] | None] = {}
+
+    def found(self, start: int) -> list[tuple[Place, str]] | None:
+        """A circle that a packet can come to; empty if there is none, None if the search was given up."""
+        undecided = False
+        for state in self._cyclic(start):
+            if state not in self._known:
+                self._known[state] = self._circle(self._graph.states[state])
+            circle = self._known[state]
+            if circle:
+                return circle
+            undecided |= circle is None
+        return None if undecided else []
+
+    def _cyclic(self, start: int) -> Iterable[int]:
+        """The states on circles that can be reached."""
+        seen, pending = {start}, [start]
+        while pending:
+            state = pending.pop()
+            if state in self._solution.cyclic:
+                yield state
+            for copies in self._graph.steps[state]:
+                for copy in copies:
+                    if copy >= 0 and copy not in seen and self._solution.flags[copy] & LOOPS:
+                        seen.add(copy)
+                        pending.append(copy)
+
+    def _circle(self, begin: Place) -> list[tuple[Place, str]] | None:
+        """A circle from a place back to it: depth-first, with the version of each node on the way."""
+        left = _STEPS
+        path: list[tuple[Place, str]] = []
+        chosen: dict[int, str] = {}
+
+        def search(place: Place) -> bool | None:
+            nonlocal left
+            node = place[0]
+            fixed = chosen.get(node)
+            for version in (fixed,) if fixed else self._allowed(node):
+                left -= 1
+                if left < 0 or len(path) > _LONGEST:
+                    return None
+                path.append((place, version))
+                chosen[node] = version
+                for copy in self._update.act(version, place):
+                    if isinstance(copy, Ending) or any(copy == before for before, _ in path[1:]):
+                        continue
+                    if copy == begin:
+                        return True
+                    if (done := search(copy)) is not False:
+                        return done
+                path.pop()
+                if not fixed:
+                    del chosen[node]
+            return False
+
+        done = search(begin)
+        return path if done else [] if done is False else None

@@ -1,0 +1,73 @@
+"""Updates against every mixture of old and new tables, each checked by itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import networkx as nx
+import pytest
+
+from dcnlab.verifier.offline import Place
+from dcnlab.verifier.search import Ending
+from dcnlab.verifier.updates import NEW, OLD, Update
+from tests.addressing.cases import bound
+from topos.graph import LinkState
+
+#: Small networks, so that all mixtures can be tried.
+CASES = (("torus:2x3", "dor"), ("hypercube:2,hosts=1", "shortest"), ("torus:2x3", "pow"),
+         ("torus:5", "shortest"), ("jellyfish:4,8,3", "tz"), ("random:6,3,hosts=1", "wmgr"))  # fmt: skip
+
+
+def looping(update: Update, mixture: Mapping[int, str]) -> set[tuple[int, int]]:
+    """The pairs whose packets can loop where each node does what the mixture says, by networkx."""
+    graph: nx.DiGraph = nx.DiGraph()
+    pending = [place for places in update.starts().values() for place in places]
+    graph.add_nodes_from(pending)
+    seen = set(pending)
+    while pending:
+        place: Place = pending.pop()
+        for copy in update.act(mixture.get(place[0], OLD), place):
+            if not isinstance(copy, Ending):
+                graph.add_edge(place, copy)
+                if copy not in seen:
+                    seen.add(copy)
+                    pending.append(copy)
+    circles = {node for part in nx.strongly_connected_components(graph) if len(part) > 1 for node in part}
+    into = set(circles)
+    for node in circles:
+        into |= nx.ancestors(graph, node)
+    return {pair for pair, places in update.starts().items() if into.intersection(places)}
+
+
+@pytest.mark.parametrize(("spec", "text"), CASES)
+def test_pairs_that_can_loop_are_those_of_some_mixture(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    fabric = scheme.fabric
+    for link in range(0, len(fabric.link_ends), 3):
+        update = Update(scheme, LinkState(frozenset({link})))
+        kinds = dict.fromkeys(update.changed, (OLD, NEW))
+
+        def allowed(node: int, kinds: Mapping[int, tuple[str, ...]] = kinds) -> tuple[str, ...]:
+            return kinds.get(node, (OLD,))
+
+        found = update.check(allowed)
+        assert found.undecided == 0
+        nodes = sorted(update.changed)
+        if len(nodes) > 8:
+            continue
+        every: set[tuple[int, int]] = set()
+        for choice in itertools.product((OLD, NEW), repeat=len(nodes)):
+            every |= looping(update, dict(zip(nodes, choice, strict=True)))
+        assert found.looping == len(every)
+
+
+def test_the_farthest_first_order_is_free_of_loops_where_any_order_is_not() -> None:
+    for spec, text, link in (("torus:4x4", "dor", 0), ("dcell:4,1", "shortest", 3), ("clot:4x4", "pow", 0)):
+        update = Update(bound(spec, text), LinkState(frozenset({link})))
+        found = update.check()
+        assert found.looping > 0
+        assert found.example is not None
+        assert found.example.circle[0] == found.example.circle[-1]
+        assert set(found.example.versions.values()) - {OLD}
+        assert [stage.looping for stage in update.farthest_first()] == [0] * len(update.farthest_first())
