@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dcnlab.lab import log, python_process, settings
-from dcnlab.lab.control import ending, runtime, stopping
-from dcnlab.lab.control.rpc import Connection, Progress
+from dcnlab.lab.control import holders, runtime, stopping
+from dcnlab.lab.control.rpc import Connection, Progress, StoppedError
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.measurement.ping import Ping, PingResult
@@ -283,7 +283,8 @@ class Lab(
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
-        if not ending.await_end(ending.namespace(self._guard.pid), self._guard_ended):
+        pid = self._guard.pid
+        if not stopping.await_end(pid, holders.namespace(pid), self._guard_ended):
             self._guard.kill()
             self._guard.wait()
 
@@ -343,9 +344,12 @@ class Lab(
 
 
 def try_info(path: Path) -> dict[str, Any]:
-    """The result of ``info``; empty while the lab is being launched, and after its end."""
+    """The result of ``info``; empty while the lab is being launched, and after its end; ``stopped``, a line, of
+    a lab whose session is."""
     try:
         with contextlib.closing(Connection(path, _INFO_TIMEOUT)) as connection:
             return dict(connection.call("info"))
+    except StoppedError as error:
+        return {"stopped": str(error)}
     except LabError:
         return {}

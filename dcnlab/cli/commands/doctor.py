@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -13,8 +13,9 @@ from dcnlab.cli.launching import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 
-@command("dcnlab doctor", "dcnlab doctor --install", "dcnlab doctor --calibrate")
+@command("dcnlab doctor", "dcnlab doctor LAB", "dcnlab doctor --install", "dcnlab doctor --calibrate")
 def doctor(
+    lab: Annotated[str, typer.Argument(metavar="[LAB]", help="A lab to check, in place of the machine.")] = "",
     calibrate: Annotated[
         bool,
         typer.Option("--calibrate", help="Try TCP with and without offloads; later labs use the faster."),
@@ -26,7 +27,9 @@ def doctor(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --install: do not ask.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Check this machine and explain what is missing; exit 1 if labs cannot run."""
+    """Check this machine and explain what is missing, or which process of a lab is not well; exit 1 then."""
+    if lab:
+        _lab(lab, json)
     from dcnlab.lab.doctor.calibration import calibrate_offloads
     from dcnlab.lab.doctor.checks import examine, examine_labs
 
@@ -42,6 +45,21 @@ def doctor(
     else:
         table(("state", "item", "found", "consequence"), [(f.state, f.what, f.found, f.means) for f in found])
     raise typer.Exit(1 if any(finding.state == "missing" for finding in found) else 0)
+
+
+def _lab(name: str, json: bool) -> NoReturn:
+    """Say what of a lab is not well."""
+    from dcnlab.lab.doctor.lab import examine_lab
+
+    found = examine_lab(name)
+    if json:
+        print_json({"lab": name, "problems": found})
+    else:
+        print(
+            "\n".join(found)
+            or f"{name}: all processes are well, and all links and hosts are as the lab made them"
+        )
+    raise typer.Exit(1 if found else 0)
 
 
 def _install(yes: bool) -> None:

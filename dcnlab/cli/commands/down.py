@@ -28,11 +28,18 @@ def down(
     left = [path for path in runtime.logs_left() if all or path.stem == lab]
     if not all and not chosen and not left:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
+    problems = []
     for found in chosen:
-        end(found.path)
-        print(f"{found.name} ended", file=sys.stderr)
+        try:
+            end(found.path)
+        except LabError as error:  # the others end nevertheless
+            problems.append(str(error))
+        else:
+            print(f"{found.name} ended", file=sys.stderr)
     for path in left:
         path.unlink(missing_ok=True)
         print(f"{path.stem} had ended: log removed", file=sys.stderr)
+    if problems:
+        raise LabError("; ".join(problems))
     if json:
         print_json({"ended": [found.name for found in chosen]})

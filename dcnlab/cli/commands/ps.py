@@ -26,6 +26,8 @@ def ps(json: JsonFlag = False) -> None:
         for row in rows:
             if not whole and ":" in controlled(row):
                 print(f"{row['name']}: controller {controlled(row)}")
+            if "stopped" in row:
+                print(row["stopped"])
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             print_ended(row["name"], row.get("ended", ()))
             print_notes(row["name"], row.get("damage", ()))
@@ -48,6 +50,8 @@ def _cells(rows: list[dict[str, Any]], whole: bool = True) -> list[tuple[str, ..
 def _state(row: dict[str, Any]) -> str:
     if not row["alive"]:
         return "stale"
+    if "stopped" in row:
+        return "stopped"
     if "topology" not in row:
         return "starting"
     return "damaged" if row.get("ended") or row.get("damage") else "running"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import socket
 import threading
 import time
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.control import ending
+from dcnlab.lab.control import holders
 from dcnlab.lab.control.request import checked
 from dcnlab.lab.errors import LabError, UsageError
 from hostagent.channel import Channel, ChannelError, encode
@@ -33,6 +34,9 @@ _CHUNK = 1 << 16
 _MAX_DESCRIPTORS = 3
 _POLL_INTERVAL = 0.05
 _LONGEST_SHOWN = 200
+#: Seconds until a client first looks whether the session is stopped, between two looks, and that it tries to
+#: connect while others wait.
+_SOON, _LOOK, _CROWDED = 0.3, 1.0, 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -152,8 +156,19 @@ class Disconnected(LabError):
     """The lab has disconnected before it answered: it has ended, or the client has left."""
 
 
+class StoppedError(LabError):
+    """The lab's session was stopped by a signal, so that nobody answers."""
+
+    def __init__(self, text: str, guard: int) -> None:
+        super().__init__(text)
+        self.guard = guard
+
+
 class Connection:
-    """The client's end: one request, then its answers, each within ``timeout`` seconds (None: no limit)."""
+    """The client's end: one request, then its answers, each within ``timeout`` seconds.
+
+    None: as long as the lab's session is not stopped, which raises StoppedError.
+    """
 
     def __init__(self, path: Path, timeout: float | None = None) -> None:
         self._channel = Channel(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
@@ -161,17 +176,34 @@ class Connection:
         #: None of them waits for that: a handler may have interrupted the thread that sends the request.
         self._asked = False
         self._unsent: deque[Request] = deque()
-        self._channel.socket.settimeout(timeout)
+        self._lab, self._timeout = path.stem, timeout
         try:
-            self._channel.socket.connect(str(path))
+            self._connect(str(path))
         except OSError as error:
             self._channel.close()
             raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
 
+    def _connect(self, path: str) -> None:
+        """Connect; LabError where many clients wait already, and nobody answers them."""
+        connection, end = self._channel.socket, time.monotonic() + (self._timeout or _CROWDED)
+        connection.setblocking(False)
+        while True:
+            try:
+                connection.connect(path)
+            except BlockingIOError:
+                self._look_for_stop(holders.guard_at(path))
+                if time.monotonic() > end:
+                    connection.close()
+                    raise LabError(f"{self._lab} does not answer: too many requests wait") from None
+                time.sleep(_POLL_INTERVAL)
+            else:
+                connection.setblocking(True)
+                return
+
     @property
     def peer(self) -> int:
         """The process that listens: the lab's guard."""
-        return ending.peer(self._channel.socket)
+        return holders.peer(self._channel.socket)
 
     def call(
         self,
@@ -215,9 +247,29 @@ class Connection:
         try:
             with contextlib.suppress(ConnectionError):
                 self._send_rest()
-            yield from self._channel.messages()
-        except TimeoutError:
-            raise LabError("the lab does not answer yet") from None
+            while self._await() and (received := self._channel.receive()) is not None:
+                yield from received
+        except ValueError:  # another thread has closed it
+            return
+
+    def _await(self) -> bool:
+        """Wait for an answer; always True.  LabError after the time-out, StoppedError if nobody can answer."""
+        watched, begun = select.poll(), time.monotonic()
+        watched.register(self._channel.socket, select.POLLIN)
+        end = float("inf") if self._timeout is None else begun + self._timeout
+        look = _SOON
+        while not watched.poll(1000 * max(0.0, min(look, end - time.monotonic()))):
+            self._look_for_stop(self.peer)
+            if time.monotonic() >= end:
+                raise LabError("the lab does not answer yet")
+            look = _LOOK
+        return True
+
+    def _look_for_stop(self, guard: int) -> None:
+        """StoppedError when the session of a guard is stopped."""
+        if (holder := holders.stopped(guard, "session")) is not None:
+            self.close()
+            raise StoppedError(holder.said(self._lab), guard)
 
     def signal(self, number: int) -> None:
         """Pass a signal to the program that the lab runs for this connection, if that still runs."""

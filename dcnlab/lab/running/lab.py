@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from dcnlab.lab import naming
+from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
 from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.coordinator.link_state.state_machine import SetLinks
@@ -279,7 +280,7 @@ class RunningLab(NamedNodes):
     def _controller_is_silent(self) -> bool:
         """Whether the lab has a controller that has ended or is stopped."""
         controller = self.running.controller
-        return controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
+        return controller is not None and state_of(controller.process.pid) in ("", "T", "Z")
 
     def _named(self, links: Sequence[int]) -> str:
         names = ["-".join(self.fabric.link_names(link)) for link in links[:4]]
@@ -373,7 +374,7 @@ class RunningLab(NamedNodes):
         controller = self.running.controller
         if controller is None or not self.running.choice.tables:
             return False
-        if parts.state_of(controller.process.pid) == "T":
+        if state_of(controller.process.pid) == "T":
             raise LabError("the controller does not answer: it is stopped")
         try:
             controller.converge(state.down, _TIMEOUT)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.client import ControllerError, ControllerProcess
+from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.emulation import launch, network
 from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.running import Running
@@ -348,11 +349,3 @@ def running_child(process: subprocess.Popen[bytes]) -> int | None:
     While another thread waits for the child, ``poll`` alone says that it runs although it has ended.
     """
     return process.pid if process.poll() is None and state_of(process.pid) not in ("", "Z") else None
-
-
-def state_of(pid: int) -> str:
-    """The state of a process as /proc states it: ``T`` stopped, ``Z`` ended; empty when there is none."""
-    try:
-        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.running import parts
 from dcnlab.lab.running.lab import RunningLab
@@ -138,4 +139,4 @@ def await_convergence(look: Callable[[], Whole], timeout: float) -> Whole:
 
 def _runs(part: parts.Part) -> bool:
     pid = part.pid()
-    return pid is not None and not part.stopped and parts.state_of(pid) not in ("", "Z", "T")
+    return pid is not None and not part.stopped and state_of(pid) not in ("", "Z", "T")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Alarm, ProcessEnded, ProcessRestarted, ProcessStopped
@@ -88,7 +89,7 @@ class Supervision:
         if part.dead_since is not None:
             return part.due is not None
         pid = part.pid()
-        state = parts.state_of(pid) if pid is not None else ""
+        state = state_of(pid) if pid is not None else ""
         if state == "T":
             unnoticed = isinstance(part, Agent) and part.node not in silent
             return unnoticed or part.stopped_since is None or (self.enabled and not part.held)

@@ -1,0 +1,132 @@
+"""The three processes that hold a lab (guard, init and session), as the machine's /proc shows them.
+
+One that is stopped answers nothing, and nobody inside the lab can say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_SESSION, _GUARDS = b"dcnlab.lab.session", (b"dcnlab.lab.emulation.sandbox", b"dcnlab.lab.machines")
+_CREDENTIALS = struct.Struct("=iII")
+#: The state of a process that a signal has stopped.
+_STOPPED = "T"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """One of them: what it is called, and its number outside the lab."""
+
+    name: str
+    pid: int
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal has stopped it."""
+        return state_of(self.pid) == _STOPPED
+
+    def said(self, lab: str) -> str:
+        """That it is stopped, and what helps, in one line."""
+        remedy = f"`kill -CONT {self.pid}` has it go on, `dcnlab down {lab}` ends the lab"
+        return f"the {self.name} of {lab} is stopped: {remedy}"
+
+
+def peer(connection: socket.socket) -> int:
+    """The process that listens at the other end of a connection: a lab's guard."""
+    pid, _, _ = _CREDENTIALS.unpack(
+        connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return int(pid)
+
+
+def namespace(guard: int) -> str:
+    """The pid namespace of the lab of a guard; empty if that has ended."""
+    try:
+        return os.readlink(f"/proc/{guard}/ns/pid_for_children")
+    except OSError:
+        return ""
+
+
+def holders(guard: int) -> list[Holder]:
+    """Those of a guard that run; of a lab on several machines its guard only, which is the session too."""
+    if not _is_guard(guard):
+        return []
+    init = next((child for child in _children(guard) if _is_init(child)), None)
+    if init is None:
+        return [Holder("session", guard)]
+    session = next((child for child in _children(init) if _SESSION in _command(child)), None)
+    inside = [Holder("session", session)] if session is not None else []
+    return [Holder("guard", guard), Holder("init", init), *inside]
+
+
+def stopped(guard: int, *names: str) -> Holder | None:
+    """The first of these processes that is stopped."""
+    return next((one for one in holders(guard) if one.name in names and one.stopped), None)
+
+
+def release(guard: int) -> None:
+    """Have a lab that is to end, end: continue a guard that is stopped, and kill the lab where a process in it
+    is stopped."""
+    found = {one.name: one for one in holders(guard)}
+    with contextlib.suppress(ProcessLookupError):
+        if "init" in found and any(found[name].stopped for name in ("init", "session") if name in found):
+            os.kill(found["init"].pid, signal.SIGKILL)
+        os.kill(guard, signal.SIGCONT)
+
+
+def state_of(pid: int) -> str:
+    """The state of a process as /proc states it: ``T`` stopped, ``Z`` ended; empty when there is none."""
+    with contextlib.suppress(OSError, IndexError):
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    return ""
+
+
+def inside(namespace: str) -> Iterator[int]:
+    """The processes in a pid namespace."""
+    for process in _PROC.iterdir():
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and os.readlink(process / "ns/pid") == namespace:
+                yield int(process.name)
+
+
+def guard_at(path: str) -> int:
+    """The guard of the lab at a control socket that takes no further connection; 0 if there is none."""
+    numbers = (int(process.name) for process in _PROC.iterdir() if process.name.isdigit())
+    found = (one for one in numbers if path.encode() in _command(one) and _is_guard(one) and not _is_init(one))
+    return next(found, 0)
+
+
+def _is_guard(pid: int) -> bool:
+    return any(module in _command(pid).split(b"\0") for module in _GUARDS)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in (_PROC / str(pid) / "task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def _is_init(pid: int) -> bool:
+    """Whether a process is the first of a process namespace that is not ours."""
+    with contextlib.suppress(OSError):
+        for line in (_PROC / str(pid) / "status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                numbers = line.split()[1:]
+                return len(numbers) > 1 and numbers[-1] == "1"
+    return False
+
+
+def _command(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return (_PROC / str(pid) / "cmdline").read_bytes()
+    return b""
