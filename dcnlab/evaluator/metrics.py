@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar, get_args
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.bisection import bisection
+from dcnlab.evaluator.graph.connectivity import connectivity
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
-from dcnlab.evaluator.optimum.beside import Beside, optimum_of, theta_of
+from dcnlab.evaluator.optimum.beside import Beside, optimum_of, scheme_theta
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.completion import predict
@@ -84,6 +85,12 @@ def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
     return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half}
 
 
+def _connectivity(fabric: Fabric, conditions: Conditions) -> Figures:
+    """Disjoint paths, edge connectivity, interference, spectral gap and conductance."""
+    failed = conditions.failed
+    return asdict(connectivity(fabric, conditions.seed, failed.links, failed.nodes))
+
+
 def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
     """Loads of the directed links in use when every server sends one packet to every other."""
     pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
@@ -128,8 +135,8 @@ def _share(scheme: Scheme, conditions: Conditions) -> Figures:
     seed, failed = conditions.seed, conditions.failed
     found = _beside(scheme.fabric, conditions.traffic, seed, failed)
     pattern = traffic(scheme.fabric, conditions.traffic, seed, failed.nodes).by_destination()
-    routed = flows(scheme, pattern, failed.links, failure_knowledge=conditions.failure_knowledge)
-    theta = theta_of(scheme.fabric, routed, pattern, found.found.problem.unreachable)
+    missing = found.found.problem.unreachable
+    theta = scheme_theta(scheme, pattern, failed, missing, conditions.failure_knowledge)
     lower, upper = found.share(theta)
     return {"theta": theta, "lower": lower, "upper": upper}
 
@@ -158,6 +165,7 @@ def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
+    "connectivity": _connectivity,
     "optimum": _optimum,
 }
 SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
@@ -175,6 +183,12 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "diversity": ("diversity.mean", "diversity.min"),
     "loads": ("loads.max", "loads.mean"),
     "throughput": ("throughput.aggregate", "throughput.least", "throughput.abt"),
+    "connectivity": (
+        "connectivity.edge_connectivity",
+        "connectivity.edge_disjoint",
+        "connectivity.node_disjoint",
+        "connectivity.spectral_gap",
+    ),
     "optimum": ("optimum.lower", "optimum.upper", "optimum.volume_bound"),
     "share": ("share.theta", "share.lower", "share.upper"),
     "latency": ("latency.load", "latency.mean_us", "latency.p99_us", "latency.throughput", "latency.loss"),

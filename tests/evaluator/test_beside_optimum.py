@@ -17,7 +17,7 @@ from dcnlab.evaluator import sweep
 from dcnlab.evaluator.compare import requests, run_job
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph import failures
-from dcnlab.evaluator.optimum.beside import optimum_of, read_gap, theta_of, thetas
+from dcnlab.evaluator.optimum.beside import optimum_of, read_gap, scheme_theta, theta_of, thetas
 from dcnlab.evaluator.optimum.exact import exact
 from dcnlab.evaluator.optimum.problem import Demands, network_of
 from dcnlab.evaluator.traffic.capacities import link_capacities
@@ -125,6 +125,13 @@ def test_no_scheme_exceeds_the_optimum_and_lost_flows_have_no_share() -> None:
     untold = flows(bind("shortest", network), wanted, failed.links, failure_knowledge="no")
     assert untold.delivered.sum() < told.delivered.sum()
     assert math.isnan(theta_of(network, untold, wanted, missing))
+
+
+@pytest.mark.parametrize(("spec", "name"), [("bcube:4,1", "ecmp"), ("torus:4x4", "dor"), ("dcell:3,1", "dfr")])
+def test_all_to_all_is_added_up_as_its_flows_are(spec: str, name: str) -> None:
+    network = fabric(spec)
+    scheme, wanted = bind(name, network), traffic(network, "all-to-all").by_destination()
+    assert scheme_theta(scheme, wanted) == pytest.approx(theta_of(network, flows(scheme, wanted), wanted))
 
 
 def test_rates_of_a_file_count_in_the_optimum_and_in_schemes() -> None:

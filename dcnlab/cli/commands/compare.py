@@ -41,8 +41,8 @@ def compare(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated columns to show; bisection, diversity, optimum, loads, throughput, share,"
-            " latency and fct are computed only if named."
+            help="Comma-separated columns to show; bisection, diversity, connectivity, optimum, loads,"
+            " throughput, share, latency and fct are computed only if named."
         ),
     ] = _METRICS,
     loads: Annotated[

@@ -62,8 +62,8 @@ def evaluate(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated further metrics: bisection, diversity, optimum, loads, throughput, share,"
-            " latency, fct."
+            help="Comma-separated further metrics: bisection, diversity, connectivity, optimum, loads,"
+            " throughput, share, latency, fct."
         ),
     ] = "",
     traffic: Annotated[

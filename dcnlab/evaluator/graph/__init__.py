@@ -12,6 +12,7 @@
     betweenness.py     link loads when traffic spreads over all shortest paths
     bisection.py       the bisection width: the best cut found and lower bounds
     path_diversity.py  edge-disjoint paths between pairs of servers (max-flow)
+    connectivity.py    edge connectivity, disjoint paths between switches, interference, spectral gap
     path_check.py      checks that given paths exist and are disjoint
     failures.py        parses and draws sets of failed links and nodes
     pairs.py           the pairs of nodes that an evaluation covers

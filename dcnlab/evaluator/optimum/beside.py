@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 
 from addressing.registry import bind
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.failures import Failures
+from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.optimum.problem import Demands, Floats, Problem, problem_of
 from dcnlab.evaluator.optimum.restricted import Limit
 from dcnlab.evaluator.optimum.search import Progress, unfollowed
 from dcnlab.evaluator.optimum.shortest import split_evenly
 from dcnlab.evaluator.optimum.solve import Optimum, solve
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.capacities import link_capacities, port_capacities
 from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.evaluator.traffic.loads import carried_load
 from dcnlab.traffic.patterns import Traffic, traffic
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
 
+#: Nothing has failed.
+NO_FAILURES = Failures()
 #: The name that stands for the optimum among schemes.
 OPTIMAL = "optimal"
 #: The least and the largest gap to ask for.
@@ -122,6 +129,28 @@ def theta_of(fabric: Fabric, routed: Flows, wanted: Traffic, unreachable: int = 
     return 1 / float((loads / port_capacities(fabric)).max())
 
 
+def scheme_theta(
+    scheme: Scheme,
+    wanted: Traffic,
+    failed: Failures = NO_FAILURES,
+    unreachable: int = 0,
+    failure_knowledge: FailureKnowledge = "yes",
+) -> float:
+    """The theta of a scheme under ``wanted``, which is sorted by destination; see :func:`theta_of`.
+
+    All-to-all traffic is added up link by link, since a list of all its paths can take gigabytes.
+    """
+    fabric = scheme.fabric
+    if wanted.name != "all-to-all":
+        routed = flows(scheme, wanted, failed.links, failure_knowledge=failure_knowledge)
+        return theta_of(fabric, routed, wanted, unreachable)
+    pairs = choose(fabric, "servers", 0, failed.nodes)
+    carried = carried_load(scheme, pairs, failed.links, failure_knowledge=failure_knowledge)
+    if carried.delivered + unreachable < len(wanted) or not carried.delivered:
+        return math.nan
+    return 1 / float((carried.loads * normalised(wanted)[0] / port_capacities(fabric)).max())
+
+
 def thetas(fabric: Fabric, schemes: Sequence[str], pattern: str, seed: int = 1) -> dict[str, float]:
     """The theta of each scheme under a traffic pattern; ``optimal`` is the optimum's lower bound."""
     wanted = traffic(fabric, pattern, seed).by_destination()
@@ -130,5 +159,5 @@ def thetas(fabric: Fabric, schemes: Sequence[str], pattern: str, seed: int = 1) 
         if name == OPTIMAL:
             found[name] = optimum_of(fabric, wanted).found.lower
         else:
-            found[name] = theta_of(fabric, flows(bind(name, fabric), wanted), wanted)
+            found[name] = scheme_theta(bind(name, fabric), wanted)
     return found

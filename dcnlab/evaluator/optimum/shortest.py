@@ -26,35 +26,35 @@ def split_evenly(network: Network, demands: Demands, price: Floats) -> tuple[Flo
 
 
 @inlined
-def rise(heap: IntArray, place: IntArray, distance: Floats, node: int, slot: int) -> None:
-    """Move ``node`` up from ``slot`` to where no parent is farther."""
+def rise(heap: IntArray, key: Floats, place: IntArray, node: int, far: float, slot: int) -> None:
+    """Move ``node``, which is ``far`` away, up from ``slot`` to where no parent is farther."""
     while slot > 0:
         parent = (slot - 1) // 2
-        if distance[heap[parent]] <= distance[node]:
+        if key[parent] <= far:
             break
-        heap[slot] = heap[parent]
+        heap[slot], key[slot] = heap[parent], key[parent]
         place[heap[slot]] = slot
         slot = parent
-    heap[slot] = node
+    heap[slot], key[slot] = node, far
     place[node] = slot
 
 
 @inlined
-def sink(heap: IntArray, place: IntArray, distance: Floats, node: int, size: int) -> None:
-    """Put ``node`` at the top and move it down to where no child is nearer."""
+def sink(heap: IntArray, key: Floats, place: IntArray, node: int, far: float, size: int) -> None:
+    """Put ``node``, which is ``far`` away, at the top and move it down to where no child is nearer."""
     slot = 0
     while True:
         child = 2 * slot + 1
         if child >= size:
             break
-        if child + 1 < size and distance[heap[child + 1]] < distance[heap[child]]:
+        if child + 1 < size and key[child + 1] < key[child]:
             child += 1
-        if distance[heap[child]] >= distance[node]:
+        if key[child] >= far:
             break
-        heap[slot] = heap[child]
+        heap[slot], key[slot] = heap[child], key[child]
         place[heap[slot]] = slot
         slot = child
-    heap[slot] = node
+    heap[slot], key[slot] = node, far
     place[node] = slot
 
 
@@ -81,12 +81,13 @@ def search(
     distance[:] = np.inf
     rank[:] = _UNSEEN
     distance[source], rank[source] = 0.0, _WAITING
-    heap[0], place[source], size, settled = source, 0, 1, 0
+    key = np.empty(len(heap))
+    heap[0], key[0], place[source], size, settled = source, 0.0, 0, 1, 0
     while size > 0:
-        node = heap[0]
+        node, here = heap[0], key[0]
         size -= 1
         if size > 0:
-            sink(heap, place, distance, heap[size], size)
+            sink(heap, key, place, heap[size], key[size], size)
         rank[node], order[settled] = settled, node
         settled += 1
         if wanted[node]:
@@ -95,13 +96,13 @@ def search(
                 break
         for arc in range(start[node], start[node + 1]):
             there = head[arc]
-            length = distance[node] + price[arc]
+            length = here + price[arc]
             if rank[there] < 0 and length < distance[there]:
                 if rank[there] == _UNSEEN:
                     rank[there], place[there] = _WAITING, size
                     size += 1
                 distance[there], parent[there] = length, arc
-                rise(heap, place, distance, there, place[there])
+                rise(heap, key, place, there, length, place[there])
     return settled
 
 
