@@ -37,11 +37,18 @@ def label(
     from dcnlab.lab.control import runtime
 
     if any(lab.name == where for lab in runtime.labs()):
-        result = Lab.attach(where).label().to_json()
+        from dcnlab.cli.measurement_commands import with_bar
+        from dcnlab.lab.measurement.label import Label
+
+        result = with_bar(Lab.attach(where), Label(), json).to_json()
     else:
         noise = (loss, duplicate, jitter * 1e-6)
         result = labelling.offline(where, root, cut, noise, seed)
     print_json(result) if json else _show(result)
+    if partial := result.get("partial"):
+        if not json:
+            print(f"partial: {partial}")
+        raise typer.Exit(130)
     raise typer.Exit(0 if all(row["equal"] and row["lost"] == 0 for row in result["rounds"]) else 1)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from dcnlab.lab.options.link_shape import Shape, bits_per_second, in_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: An exchange that takes longer than all but this share of exchanges has failed.
 _UNLIKELY = 0.001
@@ -56,10 +56,12 @@ class KnownPath:
         return 2 * self.rtt + queued + again
 
 
-def between(lab: RunningLab, a: int, b: int) -> KnownPath:
-    """The path that the scheme takes between two servers now; nothing is known without one."""
+def between(lab: MeasuredLab, a: int, b: int, shapes: Mapping[int, Shape] | None = None) -> KnownPath:
+    """The path that the scheme takes between two servers now, where links have these ``shapes``; nothing is
+    known without a path."""
     from addressing.scheme import path
 
-    nodes: Sequence[int] = path(lab.scheme, a, b, lab.link_state.state()) or ()
-    shape = lab.running.impairments.shape
-    return KnownPath.of(shape(lab.fabric.links_between(*hop)[0]) for hop in itertools.pairwise(nodes))
+    nodes: Sequence[int] = path(lab.scheme, a, b, lab.links) or ()
+    found = lab.impairments if shapes is None else shapes
+    links = (lab.fabric.links_between(*hop)[0] for hop in itertools.pairwise(nodes))
+    return KnownPath.of(found[link] for link in links if link in found)

@@ -105,13 +105,13 @@ def _proxy(kind: Any) -> Any:
     """A class with the methods of a probe, each of which asks the probe on the other machine."""
 
     def begin(self: Any, ask: Callable[[str, dict[str, Any]], Any]) -> None:
-        self.ask = ask
+        self._other = ask
 
     def asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         answer = get_type_hints(method)["return"]
 
         def ask(self: Any, *values: Any, **named: Any) -> Any:
-            return plain.decode(answer, self.ask(name, probe_server.encode(method, values, named)))
+            return plain.decode(answer, self._other(name, probe_server.encode(method, values, named)))
 
         return ask
 

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,11 +20,13 @@ from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.instruments import flow_limit, known_path, tcp_info
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.known_path import KnownPath
-from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 from dcnlab.lab.instruments.tcp_info import TcpInfo
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
     from dcnlab.lab.running.endpoint import Endpoint
     from dcnlab.lab.running.lab import RunningLab
 
@@ -87,7 +88,6 @@ class Iperf(Measurement[IperfResult]):
     """Throughput from one server to another, by iperf3: TCP, or UDP at a given rate."""
 
     name: ClassVar[str] = "iperf"
-    served_by_other: ClassVar[bool] = True
     interruptible: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
         "dcnlab iperf LAB h0 h15 --for 10s",
@@ -107,26 +107,19 @@ class Iperf(Measurement[IperfResult]):
         if self.udp and self.udp[-1].isdecimal():
             raise UsageError(f"udp: {self.udp} bit/s? write {self.udp}M for Mb/s, or {self.udp}bit")
 
-    def run(self, lab: RunningLab, context: Any) -> IperfResult:
+    def run(self, lab: MeasuredLab, context: Context) -> IperfResult:
         source, target = lab.two_servers(self.a, self.b)
-        client, end = lab.endpoint(source), lab.endpoint(target)
         known = known_path.between(lab, source, target)
-        serving = contextlib.nullcontext(context.served) if context.served else self._serve(lab)
-        with serving as port:
-            inside = partial(lab.inside, client.name)
-            flow = _Flow(partial(tcp_info.read, inside, end.address, port), known, self.seconds, context)
-            report = flow.follow(inside(self._words(end, port, known)))
-        return self._result(report, flow)
+        with context.probe(IperfProbe, target) as there, context.probe(IperfProbe, source) as here:
+            port = there.serve(target)
+            context.started()
+            words = self._words(lab.endpoint(target), port, known)
+            flow = here.send(source, lab.address(target), port, words, self._longest(known))
+        return self._result(flow, known)
 
-    def serve_part(self, lab: RunningLab, context: Any) -> None:
-        """Run iperf3's server."""
-        with self._serve(lab) as port:
-            context.offer(port)
-            context.wait(None)
-
-    def _serve(self, lab: RunningLab) -> AbstractContextManager[str]:
-        """iperf3's server; its port."""
-        return _server(lab, lab.endpoint(lab.server(self.b)))
+    def _longest(self, known: KnownPath) -> float:
+        """Seconds that the whole takes at most."""
+        return self.seconds + _CONNECT + _CLOSE + 3 * known.patience
 
     def _words(self, target: Endpoint, port: str, known: KnownPath) -> list[str]:
         """The command of iperf3's client."""
@@ -144,17 +137,16 @@ class Iperf(Measurement[IperfResult]):
         words += ["--json", "--connect-timeout", str(math.ceil(1000 * (_CONNECT + known.patience)))]
         return [*words, *(["-u", "-b", self.udp.removesuffix("bit")] if self.udp else [])]
 
-    def _result(self, report: Mapping[str, Any], flow: _Flow) -> IperfResult:
+    def _result(self, flow: Sent, known: KnownPath) -> IperfResult:
         """The figures of iperf3's report; LabError in one line when there are none."""
-        end, error = report.get("end") or {}, report.get("error")
+        end, error = flow.report.get("end") or {}, flow.report.get("error")
         sent = end.get("sum_sent") or end.get("sum") or {}
         if not sent.get("bytes"):
-            raise LabError(f"iperf: {flow.failure(self, str(error or 'it has sent nothing'))}")
+            raise LabError(f"iperf: {self._failure(flow, known, str(error or 'it has sent nothing'))}")
         late = flow.ended or (str(error) if error else "")
         if self.udp:
-            return self._udp(end, sent, flow, late)
-        ports = {one["local_port"] for one in report["start"]["connected"]}
-        info = flow.info(ports)
+            return self._udp(end, sent, known, late)
+        info = flow.info
         received = end.get("sum_received", {}).get("bits_per_second", 0.0)
         if late and info is not None:  # only the sender's figures are complete
             received = 8 * info.acked / sent["seconds"]
@@ -162,54 +154,88 @@ class Iperf(Measurement[IperfResult]):
         seconds, retransmits = round(sent["seconds"], 3), sent.get("retransmits")
         if info is None:  # it was over before anybody looked
             return IperfResult(mbps, retransmits, seconds=seconds, partial=late)
-        limit = flow_limit.of_tcp(mbps, info, flow.known, flow.busy_percent)
+        limit = flow_limit.of_tcp(mbps, info, known, flow.busy_percent)
         rtt = round(info.rtt_ms, 3)
         return IperfResult(mbps, retransmits, None, rtt, seconds, limit.what, limit.why, late)
 
-    def _udp(self, end: Mapping[str, Any], sent: Mapping[str, Any], flow: _Flow, late: str) -> IperfResult:
+    def _udp(self, end: Mapping[str, Any], sent: Mapping[str, Any], known: KnownPath, late: str) -> IperfResult:
         """The figures of UDP; without the receiver's report nobody knows what arrived."""
         if late:
             raise LabError(f"iperf: {late}, and only the receiver knows what has arrived of UDP")
         received = end.get("sum_received") or end["sum"]
         lost = round(received["lost_percent"], 3)
-        limit = flow_limit.of_udp(lost, self.udp.removesuffix("bit"), flow.known)
+        limit = flow_limit.of_udp(lost, self.udp.removesuffix("bit"), known)
         return IperfResult(
             round(received["bits_per_second"] / 1e6, 3), lost_percent=lost, seconds=round(sent["seconds"], 3),
             limit=limit.what, why=limit.why,
         )  # fmt: skip
 
+    def _failure(self, flow: Sent, known: KnownPath, error: str) -> str:
+        """Why nothing was measured, in one line."""
+        if "unable to connect" not in error and not flow.ended:
+            return error
+        waited = f" within {_CONNECT + known.patience:.0f} s" if not flow.ended else f": {flow.ended}"
+        lossy = f"; its links lose {known.loss:.1%} of the packets per direction" if known.loss else ""
+        return f"no connection from {self.a} to {self.b}{waited}{lossy} (try `dcnlab ping LAB`)"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The report of iperf3's client, why it was interrupted (empty if it was not), how busy the machine's
+    processors were, and what the kernel knew of its connections; None if they were not seen."""
+
+    report: dict[str, Any]
+    ended: str
+    busy_percent: float
+    info: TcpInfo | None
+
+
+class IperfProbe(Probe):
+    """A server that sends, or one that receives."""
+
+    def __init__(self, lab: RunningLab, context: Context) -> None:
+        super().__init__(lab, context)
+        self._open = contextlib.ExitStack()
+
+    def serve(self, server: int) -> str:
+        """Start iperf3's server; its port."""
+        return self._open.enter_context(_server(self.lab, self.lab.endpoint(server)))
+
+    def send(self, server: int, address: str, port: str, words: list[str], longest: float) -> Sent:
+        """Run iperf3's client with these words in a server, for some seconds at most."""
+        inside = partial(self.lab.inside, self.lab.fabric.name(server))
+        return _Flow(partial(tcp_info.read, inside, address, port), longest, self.context).follow(inside(words))
+
+    def close(self) -> None:
+        self._open.close()
+
 
 class _Flow:
     """A run of iperf3's client: it ends in time, or is interrupted; what the kernel knows of it meanwhile."""
 
-    def __init__(
-        self, read: Callable[[], dict[int, TcpInfo]], known: KnownPath, seconds: float, context: Any
-    ) -> None:
-        self.known = known
+    def __init__(self, read: Callable[[], dict[int, TcpInfo]], longest: float, context: Context) -> None:
         #: Why it was interrupted; empty if it was not.
         self.ended = ""
-        #: How busy the machine's processors were.
-        self.busy_percent = 0.0
-        self._read, self._seconds, self._context = read, seconds, context
+        self._read, self._longest, self._context = read, longest, context
         self._infos: dict[int, TcpInfo] = {}
 
-    def follow(self, command: list[str]) -> dict[str, Any]:
+    def follow(self, command: list[str]) -> Sent:
         """Run it: its report, with what it has measured when it takes too long or the user stops it."""
         begun, load = time.monotonic(), HostLoad.now()
-        whole = self._seconds + _CONNECT + _CLOSE + 3 * self.known.patience
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
             try:
                 self._context.terminate_with_client(sender)
-                self._context.started()
-                output, errors = self._output(sender, begun, begun + whole)
+                output, errors = self._output(sender, begun, begun + self._longest)
             except BaseException:
                 sender.kill()
                 raise
-        self.busy_percent = load.figures()["busy_percent"] or 0.0
+        busy = load.figures()["busy_percent"] or 0.0
         try:
-            return dict(json.loads(output))
+            report = dict(json.loads(output))
         except ValueError:  # iperf3 was killed, or could not start
-            return {"error": self.ended or errors.strip() or "it printed no report"}
+            report = {"error": self.ended or errors.strip() or "it printed no report"}
+        connected = report.get("start", {}).get("connected", ())
+        return Sent(report, self.ended, busy, self._info({one["local_port"] for one in connected}))
 
     def _output(self, sender: subprocess.Popen[str], begun: float, deadline: float) -> tuple[str, str]:
         """What it prints until its end; interrupted, it reports what it has measured."""
@@ -232,22 +258,10 @@ class _Flow:
         self.ended = why
         sender.send_signal(signal.SIGINT)
 
-    def info(self, ports: Collection[int]) -> TcpInfo | None:
+    def _info(self, ports: Collection[int]) -> TcpInfo | None:
         """The connections from these ports together; None when they were not seen."""
         seen = [info for port, info in self._infos.items() if port in ports]
         return TcpInfo.together(seen) if seen else None
-
-    def failure(self, wanted: Iperf, error: str) -> str:
-        """Why nothing was measured, in one line."""
-        if "unable to connect" in error or self.ended:
-            waited = f" within {_CONNECT + self.known.patience:.0f} s" if not self.ended else f": {self.ended}"
-            lossy = (
-                f"; its links lose {self.known.loss:.1%} of the packets per direction"
-                if self.known.loss
-                else ""
-            )
-            return f"no connection from {wanted.a} to {wanted.b}{waited}{lossy} (try `dcnlab ping LAB`)"
-        return error
 
 
 @contextlib.contextmanager

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.probe import Probe, at_once
+from dcnlab.lab.instruments.result import INTERRUPTED, Result
 
 if TYPE_CHECKING:
-    from addressing.scheme import Scheme
     from addressing.schemes.wmgr import Wmgr
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: Servers between which echo requests are sent, at most.
 _ENDS = 16
+#: Seconds between two looks at how many have their labels.
+_LOOK = 0.2
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class LabelResult(Result):
     root: str
     label_bits: int
     rounds: list[Round]
+    #: Why not everything was compared; empty if it was.
+    partial: str = ""
 
     @property
     def ms(self) -> float:
@@ -67,61 +71,96 @@ class Label(Measurement[LabelResult]):
 
     name: ClassVar[str] = "label"
     command: ClassVar[bool] = False
+    interruptible: ClassVar[bool] = True
 
-    def run(self, lab: RunningLab, context: Context) -> LabelResult:
-        return self._result(lab.scheme, [self.measure_part(lab, context)])
-
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """Compare the labels of this machine's servers, and send echo requests from them."""
-        from addressing.schemes.wmgr import Wmgr
-        from dcnlab.lab.autoconfig import labelling
-
-        running, scheme = lab.running, lab.scheme
-        if not isinstance(scheme, Wmgr) or not running.config.autoconfigure or running.agents is None:
-            raise UsageError(
-                "the servers of this lab were given their labels: start one with --scheme wmgr --autoconfigure"
-            )
-        wanted = labelling.expected(scheme, running.servers)
-        last = running.agents.wait_labels(wanted, labelling.TIMEOUT)
-        wrong = labelling.mislabelled(running.agents, scheme, running.servers) if last is None else []
-        change = lab.link_state.last_change
-        ms = running.aacm["ms"] if change is None or last is None else round((last - change) * 1000, 3)
-        sent, lost = (0, 0) if wrong else _echoes(lab, scheme)
-        counted = {"frames": labelling.frames(running.agents), "sent": sent, "lost": lost}
-        return {"ms": ms, "wrong": wrong, "down": len(lab.link_state.state().down), **counted}
-
-    def conclude(self, network: Network, parts: Sequence[Any]) -> LabelResult:
-        return self._result(network.scheme, parts)
-
-    @staticmethod
-    def _result(scheme: Scheme, parts: Sequence[Any]) -> LabelResult:
-        """From the parts of all machines; LabError when servers have other labels."""
+    def run(self, lab: MeasuredLab, context: Context) -> LabelResult:
         from addressing.schemes.wmgr import Wmgr
         from dcnlab.lab.autoconfig.labelling import Labelling
 
-        assert isinstance(scheme, Wmgr)  # every part refuses others
-        if wrong := sorted(node for part in parts for node in part["wrong"]):
+        scheme, fabric = lab.scheme, lab.fabric
+        if not isinstance(scheme, Wmgr) or not lab.config.autoconfigure:
+            raise UsageError(
+                "the servers of this lab were given their labels: start one with --scheme wmgr --autoconfigure"
+            )
+        context.started()
+        with context.probes(LabelProbe) as probes:
+            found = at_once(probes, lambda probe: probe.compare())
+        if wrong := sorted(node for one in found for node in one.wrong):
             raise LabError(Labelling().wrong(scheme, wrong))
         frames: Counter[str] = Counter()
-        for part in parts:
-            frames.update(part["frames"])
-        one = Round(
-            what=f"{parts[0]['down']} links down", ms=max(part["ms"] for part in parts), frames=dict(frames),
-            changed=None, equal=True, pairs=sum(part["sent"] for part in parts),
-            lost=sum(part["lost"] for part in parts),
+        for one in found:
+            frames.update(one.frames)
+        whole = Round(
+            what=f"{len(lab.links.down)} links down", ms=max(one.ms for one in found), frames=dict(frames),
+            changed=None, equal=not any(one.waiting for one in found), pairs=sum(one.sent for one in found),
+            lost=sum(one.lost for one in found),
         )  # fmt: skip
-        fabric = scheme.fabric
         counts = (fabric.size, len(fabric.link_ends), fabric.name(scheme.root_node), scheme.label_bits)
-        return LabelResult(fabric.spec, *counts, [one])
+        partial = INTERRUPTED if any(one.waiting or one.sent < one.pairs for one in found) else ""
+        return LabelResult(fabric.spec, *counts, [whole], partial)
 
 
-def _echoes(lab: RunningLab, scheme: Wmgr) -> tuple[int, int]:
-    """Echo requests sent and lost from servers of this machine to some servers of the same component."""
-    from dcnlab.lab.instruments.echo import ping_pairs
+@dataclass(frozen=True)
+class Compared:
+    """The servers of one machine: the milliseconds until the last had its label, and those with another.
+    ``waiting``: it was interrupted before all had one.  Echo requests of so many ``pairs`` sent and lost."""
 
-    words, common = scheme.embedding.words, scheme.embedding.common
-    ends = range(0, scheme.fabric.servers, -(-scheme.fabric.servers // _ENDS))
-    here = filter(lab.running.here, ends)
-    pairs = [(a, b) for a in here for b in ends if a != b and words[a][:common] == words[b][:common]]
-    report = ping_pairs((lab.endpoint(a), lab.endpoint(b)) for a, b in pairs)
-    return report.sent, len(report.lost)
+    ms: float
+    waiting: bool
+    wrong: list[int]
+    frames: dict[str, int]
+    pairs: int
+    sent: int
+    lost: int
+
+
+class LabelProbe(Probe):
+    """The servers of one machine."""
+
+    def compare(self) -> Compared:
+        """Wait until they have their labels, and send echo requests from them."""
+        from addressing.schemes.wmgr import Wmgr
+        from dcnlab.lab.autoconfig import labelling
+
+        lab, scheme, agents = self.lab, self.lab.scheme, self.lab.running.agents
+        assert isinstance(scheme, Wmgr)  # the measurement refuses others
+        if agents is None:  # switches only
+            return Compared(0.0, False, [], {}, 0, 0, 0)
+        last = self._last_label(labelling.expected(scheme, lab.running.servers))
+        interrupted = last is None and self.context.stopped()
+        wrong = labelling.mislabelled(agents, scheme, lab.running.servers) if last is None else []
+        change = lab.link_state.last_change
+        ms = lab.running.aacm["ms"] if change is None or last is None else round((last - change) * 1000, 3)
+        frames = dict(labelling.frames(agents))
+        if last is None:
+            return Compared(ms, interrupted, [] if interrupted else wrong, frames, 0, 0, 0)
+        return Compared(ms, False, [], frames, *self._echoes(scheme))
+
+    def _last_label(self, wanted: Mapping[int, Any]) -> float | None:
+        """When the last server took its label; None if not all do in time, or when the client stops it."""
+        from dcnlab.lab.autoconfig import labelling
+
+        agents = self.lab.running.agents
+        assert agents is not None
+        end, last = time.monotonic() + labelling.TIMEOUT, None
+        while last is None and time.monotonic() < end and not self.context.stopped():
+            labels = agents.labels
+            have = sum(server in labels and labels[server] == label for server, label in wanted.items())
+            self.context.progress(have, len(wanted), "waiting for labels")
+            last = agents.wait_labels(wanted, _LOOK)
+        return last
+
+    def _echoes(self, scheme: Wmgr) -> tuple[int, int, int]:
+        """How many pairs of servers of one component begin here, and echo requests sent and lost."""
+        from dcnlab.lab.instruments.echo import ping_pairs
+
+        words, common = scheme.embedding.words, scheme.embedding.common
+        ends = range(0, scheme.fabric.servers, -(-scheme.fabric.servers // _ENDS))
+        here = filter(self.runs, ends)
+        pairs = [(a, b) for a in here for b in ends if a != b and words[a][:common] == words[b][:common]]
+        report = ping_pairs(
+            [(self.lab.endpoint(a), self.lab.endpoint(b)) for a, b in pairs],
+            progress=lambda done: self.context.progress(done, len(pairs), "pinging"),
+            stopped=self.context.stopped,
+        )
+        return len(pairs), report.sent, len(report.lost)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import INTERRUPTED, Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.endpoint import Endpoint
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 _GROUPS = ("all", "pairs")
 #: Lost pairs that are listed for people.
@@ -127,54 +127,34 @@ class Ping(Measurement[PingResult]):
     def targets_form(cls) -> str:
         return f"`all`, `pairs` or {super().targets_form()}"
 
-    def run(self, lab: RunningLab, context: Context) -> PingResult:
-        return self.combine([self.measure_part(lab, context)])
+    def run(self, lab: MeasuredLab, context: Context) -> PingResult:
+        from dcnlab.lab.instruments.echo import quantile
 
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """Ask from the servers of this machine."""
-        from dcnlab.lab.instruments.echo import ping_pairs
-
-        pairs = list(self._endpoints(lab))
-        told = 0.0
-
-        def progress(done: int) -> None:
-            nonlocal told
-            if done == len(pairs) or time.monotonic() > told + _REPORT_S:
-                told = time.monotonic()
-                context.progress(done, len(pairs), "pinging")
-
-        context.started()
+        lab.address(0, self.version)
         timeout = self.timeout + self._imposed_rtt(lab)
-        report = ping_pairs(pairs, timeout, progress, self.size, stopped=context.stopped)
-        return {**asdict(report), "pairs": len(pairs)}
+        context.started()
+        with context.probes(PingProbe) as probes:
+            asked = at_once(probes, lambda probe: probe.ask(self, timeout))
+        times = [ms for one in asked for ms in one.rtt_ms]
+        rtt = Percentiles(*(quantile(times, share) for share in (0.5, 0.99)))
+        lost = [pair for one in asked for pair in one.lost]
+        sent, pairs = sum(one.sent for one in asked), sum(one.pairs for one in asked)
+        return PingResult(sent, len(times), rtt, lost, pairs, INTERRUPTED if sent < pairs else "")
 
-    def _imposed_rtt(self, lab: RunningLab) -> float:
+    def _imposed_rtt(self, lab: MeasuredLab) -> float:
         """The longest round-trip time in seconds that the links of some of the paths impose."""
         from dcnlab.lab.instruments import known_path
 
-        some = list(itertools.islice(self._pairs(lab), _MOST_PATHS))
-        return max((known_path.between(lab, a, b).rtt for a, b in some if a != b), default=0.0)
+        some, shapes = list(itertools.islice(self.numbers(lab), _MOST_PATHS)), lab.impairments
+        return max((known_path.between(lab, a, b, shapes).rtt for a, b in some if a != b), default=0.0)
 
-    @classmethod
-    def combine(cls, parts: Sequence[Any]) -> PingResult:
-        from dcnlab.lab.instruments.echo import quantile
+    @property
+    def version(self) -> int:
+        """The IP version; 0 for the first that the hosts speak."""
+        return 6 if self.ipv6 else 4 if self.ipv4 else 0
 
-        times = [ms for part in parts for ms in part["rtt_ms"]]
-        rtt = Percentiles(*(quantile(times, share) for share in (0.5, 0.99)))
-        lost = [(a, b) for part in parts for a, b in part["lost"]]
-        sent, pairs = (sum(part[key] for part in parts) for key in ("sent", "pairs"))
-        return PingResult(sent, len(times), rtt, lost, pairs, INTERRUPTED if sent < pairs else "")
-
-    def _endpoints(self, lab: RunningLab) -> Iterator[tuple[Endpoint, Endpoint]]:
-        """The pairs whose first server is on this machine."""
-
-        @cache
-        def end(number: int) -> Endpoint:
-            return lab.endpoint(number, 6 if self.ipv6 else 4 if self.ipv4 else 0)
-
-        return ((end(a), end(b)) for a, b in self._pairs(lab) if lab.running.here(a))
-
-    def _pairs(self, lab: RunningLab) -> Iterator[tuple[int, int]]:
+    def numbers(self, lab: MeasuredLab) -> Iterator[tuple[int, int]]:
+        """The pairs of servers by number; UsageError for names of none."""
         servers = range(lab.fabric.servers)
         if self.a:
             yield lab.server(self.a), lab.server(self.b)
@@ -185,3 +165,34 @@ class Ping(Measurement[PingResult]):
         else:
             for number in range(0, len(servers) - 1, 2):
                 yield from ((number, number + 1), (number + 1, number))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Requests sent from one machine, round-trip times, pairs without an answer, and the number of pairs."""
+
+    sent: int
+    rtt_ms: list[float]
+    lost: list[tuple[str, str]]
+    pairs: int
+
+
+class PingProbe(Probe):
+    """The servers of one machine, which send echo requests."""
+
+    def ask(self, wanted: Ping, timeout: float) -> Asked:
+        """Ask the pairs whose first server is on this machine."""
+        from dcnlab.lab.instruments.echo import ping_pairs
+
+        end = cache(lambda number: self.lab.endpoint(number, wanted.version))
+        pairs = [(end(a), end(b)) for a, b in wanted.numbers(self.lab) if self.runs(a)]
+        told = 0.0
+
+        def progress(done: int) -> None:
+            nonlocal told
+            if done == len(pairs) or time.monotonic() > told + _REPORT_S:
+                told = time.monotonic()
+                self.context.progress(done, len(pairs), "pinging")
+
+        report = ping_pairs(pairs, timeout, progress, wanted.size, stopped=self.context.stopped)
+        return Asked(report.sent, report.rtt_ms, report.lost, len(pairs))

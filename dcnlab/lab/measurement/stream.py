@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments import known_path
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.packet_stream import Arrivals, PacketReceiver, PacketSender, StreamResult
+from dcnlab.lab.instruments.probe import Probe
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class Stream(Measurement[StreamResult]):
 
     name: ClassVar[str] = "stream"
     stoppable: ClassVar[bool] = True
-    served_by_other: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stream LAB h0 h15 --for 10s",)
 
     a: str = server("The server that sends.")
@@ -33,42 +31,52 @@ class Stream(Measurement[StreamResult]):
     seconds: float | None = argument("How long.", default=None, low=0, high=1e6, unit="s")
     every: float = argument("Time between two packets.", default=0.001, low=0.0001, high=3600, unit="s")
 
-    def run(self, lab: RunningLab, context: Any) -> StreamResult:
-        source, target = lab.two_endpoints(self.a, self.b)
-        rtt = known_path.between(lab, *lab.two_servers(self.a, self.b)).rtt
-        receiver = PacketReceiver(target)
-        sender = PacketSender(source, target, receiver.port, self.every)
-        try:
-            receiver.wait_flowing(self.every, rtt)
+    def run(self, lab: MeasuredLab, context: Context) -> StreamResult:
+        source, target = lab.two_servers(self.a, self.b)
+        rtt = known_path.between(lab, source, target).rtt
+        with context.probe(StreamProbe, target) as there, context.probe(StreamProbe, source) as here:
+            here.send(source, target, there.receive(target), self.every)
+            there.await_packets(self.every, rtt)
             context.started()
             context.wait(self.seconds)
-        finally:
-            sent, arrivals = sender.stop(), receiver.stop()
-        return arrivals.result(sent, self.every)
+            sent = here.sent()
+            return there.arrivals().result(sent, self.every)
 
-    def measure_part(self, lab: RunningLab, context: Any) -> int:
-        """Send; the number of packets."""
-        source, target = lab.two_endpoints(self.a, self.b)
-        sender = PacketSender(source, target, int(context.served), self.every)
-        try:
-            if context.await_other():
-                context.wait(self.seconds)
-        finally:
-            sent = sender.stop()
-        return sent
 
-    def serve_part(self, lab: RunningLab, context: Any) -> dict[str, Any]:
-        """Receive, on the machine of the second server."""
-        receiver = PacketReceiver(lab.two_endpoints(self.a, self.b)[1])
-        try:
-            context.offer(str(receiver.port))
-            receiver.wait_flowing(self.every)
-            context.started()
-            context.wait(None)
-        finally:
-            arrivals = receiver.stop()
-        return asdict(arrivals)
+class StreamProbe(Probe):
+    """A server that sends, or one that receives."""
 
-    def conclude(self, network: Network, parts: Sequence[Any]) -> StreamResult:
-        sent, arrivals = parts
-        return Arrivals(**arrivals).result(sent, self.every)
+    _receiver: PacketReceiver | None = None
+    _sender: PacketSender | None = None
+
+    def receive(self, server: int) -> int:
+        """Receive at a server; the port."""
+        self._receiver = PacketReceiver(self.lab.endpoint(server))
+        return self._receiver.port
+
+    def await_packets(self, every: float, rtt: float) -> None:
+        """Return once packets arrive; LabError when none does."""
+        assert self._receiver is not None
+        self._receiver.wait_flowing(every, rtt)
+
+    def send(self, source: int, target: int, port: int, every: float) -> None:
+        """Send from one server to another until the end."""
+        self._sender = PacketSender(self.lab.endpoint(source), self.lab.endpoint(target), port, every)
+
+    def sent(self) -> int:
+        """End sending; the number of packets."""
+        assert self._sender is not None
+        sender, self._sender = self._sender, None
+        return sender.stop()
+
+    def arrivals(self) -> Arrivals:
+        """Wait for packets in flight, and end receiving."""
+        assert self._receiver is not None
+        receiver, self._receiver = self._receiver, None
+        return receiver.stop()
+
+    def close(self) -> None:
+        if self._sender is not None:
+            self._sender.stop()
+        if self._receiver is not None:
+            self._receiver.stop()

@@ -12,10 +12,11 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import known_path
 from dcnlab.lab.instruments.arguments import server
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: Echo requests are all one flow, and no kernel limits the rate of their answers.
 _COMMAND = ("traceroute", "-I", "-n", "-m", "64")
@@ -52,23 +53,34 @@ class Traceroute(Measurement[TracerouteResult]):
     """Run traceroute from one server to another and name the servers that it shows."""
 
     name: ClassVar[str] = "traceroute"
-    one_sided: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab traceroute LAB h0 h15",)
 
     a: str = server("The source.")
     b: str = server("The destination.")
 
-    def run(self, lab: RunningLab, context: Context) -> TracerouteResult:
-        source, target = lab.two_endpoints(self.a, self.b)
-        known = known_path.between(lab, *lab.two_servers(self.a, self.b))
+    def run(self, lab: MeasuredLab, context: Context) -> TracerouteResult:
+        source, target = lab.two_servers(self.a, self.b)
+        known = known_path.between(lab, source, target)
         requests = min(max(1, known.tries), _MOST_REQUESTS)
-        words = ["-q", str(requests), "-w", f"{_WAIT + known.rtt:g}", target.address]
-        command = lab.inside(source.name, [*_COMMAND, *words])
-        context.started()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise LabError(f"traceroute: {done.stderr.strip()}")
+        words = ["-q", str(requests), "-w", f"{_WAIT + known.rtt:g}", lab.address(target)]
+        with context.probe(TracerouteProbe, source) as probe:
+            context.started()
+            output = probe.run(self.a, [*_COMMAND, *words])
         fabric = lab.fabric
-        names = {lab.endpoint(number).address: fabric.name(number) for number in range(fabric.servers)}
-        hops = _HOP.findall(done.stdout.split("\n", 1)[1])
+        names = {lab.address(number): fabric.name(number) for number in range(fabric.servers)}
+        hops = _HOP.findall(output.split("\n", 1)[1])
         return TracerouteResult([names.get(hop.strip(), hop.strip()) for hop in hops])
+
+
+class TracerouteProbe(Probe):
+    """The machine of the source."""
+
+    def run(self, source: str, command: list[str]) -> str:
+        """What a command prints there; LabError when it fails."""
+        words = self.lab.inside(source, command)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.context.terminate_with_client(process)
+            output, errors = process.communicate()
+        if process.returncode:
+            raise LabError(f"traceroute: {errors.strip()}")
+        return output
