@@ -12,6 +12,7 @@ import selectors
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,6 +52,7 @@ class SwitchFastPath:
             ports = {port: indices[shard.index][name] for name, port in bridge.ports}
             self._switches[bridge.name] = _Switch(number, shard, bridge, ports)
             self._maps.add_ports(number, ports.values())
+            self._maps.set_basis(number, zlib.crc32(bridge.dpid.to_bytes(8, "big")))
         self._selector = selectors.DefaultSelector()
         self._answered = threading.Condition()
         self._barrier = 0
@@ -126,11 +128,12 @@ class SwitchFastPath:
         changed = False
         try:
             for data in switch.received():
-                for key, entry in switch.monitor.feed(data):
+                for change in switch.monitor.feed(data):
                     if not changed:
                         self._maps.disable(switch.number)
                         changed = True
-                    switch.change(key, entry)
+                    if change is not None:
+                        switch.change(*change)
             switch.reply()
         except (OSError, monitor.MonitorError):
             assert switch.socket is not None
@@ -138,8 +141,11 @@ class SwitchFastPath:
             self._selector.unregister(switch.socket)
             switch.disconnect()
             changed = False
-        if changed:
-            switch.carried = self._maps.install(switch.number, entries.lower(switch.table, switch.ports))
+        if changed and not switch.monitor.awaits_groups:
+            lookup = entries.lower(switch.table, switch.monitor.groups, switch.ports)
+            switch.carried = self._maps.install(switch.number, lookup)
+        if not switch.monitor.awaits_groups:
+            switch.answered = switch.monitor.barrier
         with self._answered:
             self._answered.notify_all()
 
@@ -180,6 +186,8 @@ class _Switch:
     monitor: Monitor = field(default_factory=Monitor)
     socket: socket.socket | None = None
     carried: bool = False
+    #: The number of the last barrier up to which the maps are as the table is.
+    answered: int = 0
 
     def connect(self) -> bool:
         """Connect, and ask for all entries; False where no daemon listens."""
@@ -191,7 +199,7 @@ class _Switch:
             handle.close()
             return False
         handle.setblocking(False)
-        self.table, self.monitor, self.socket = {}, Monitor(), handle
+        self.table, self.monitor, self.socket, self.answered = {}, Monitor(), handle, 0
         return True
 
     def disconnect(self) -> None:
@@ -235,7 +243,7 @@ class _Switch:
 
     def has_answered(self, barrier: int) -> bool:
         """Whether the switch has answered a barrier, or the connection has ended."""
-        return self.socket is None or self.monitor.barrier >= barrier
+        return self.socket is None or self.answered >= barrier
 
 
 def _interface_indices() -> dict[str, int]:

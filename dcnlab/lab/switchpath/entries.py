@@ -1,34 +1,42 @@
 """OpenFlow entries as the kernel's programs look them up: masked headers, and what to do.
 
 A *shape* is a priority and a mask.  A packet meets the shapes of its switch by falling priority; the first
-whose masked header is in the map decides.  What the kernel cannot do (groups, meters, the controller,
-fields beyond those of :data:`HEADER`) is LEFT_TO_SWITCH, and so is every packet that meets such an entry
-first; packets that meet none are the switch's as well.
+whose masked header is in the map decides.  An entry may send to a group, which chooses one of its slots by
+the flow's hash: each bucket has slots by its weight.  What the kernel cannot do (groups of other types, meters,
+the controller, fields beyond those of :data:`HEADER`) is LEFT_TO_SWITCH, and so is every packet that meets
+such an entry first; packets that meet none are the switch's as well.
 """
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.rules import Match
-from dcnlab.lab.switchpath.monitor import Entry, Key
+from dcnlab.lab.switchpath.monitor import Entry, Group, Key
 
 #: Destination and source, EtherType, the interface's index, IPv4 destination.
 HEADER = struct.Struct("=6s6s2s2xI4s")
 #: The interface to leave by, what to do, packets and bytes so far, new destination and source.
 ACTION = struct.Struct("=IIQQ6s6s4x")
 OUT_AT, FLAGS_AT, PACKETS_AT, BYTES_AT, ADDRESSES_AT = 0, 4, 8, 16, 24
-#: Forward; also to where it came from; only to there; write the destination or the source.
-FORWARD, HAIRPIN, TO_IN_PORT, SET_DESTINATION, SET_SOURCE = 1, 2, 4, 8, 16
+#: Forward; also to where it came from; only to there; write the destination or the source; by a group, whose
+#: number of slots is in place of the interface and whose own number is in that of the destination.
+FORWARD, HAIRPIN, TO_IN_PORT, SET_DESTINATION, SET_SOURCE, BY_GROUP = 1, 2, 4, 8, 16, 32
+#: A group and a slot of it, in place of a header.
+SLOT = struct.Struct(f"=II{HEADER.size - 8}x")
+#: Slots of a group whose weights have no smaller common measure.
+_MOST_SLOTS = 256
 
 _OXM = struct.Struct(">HBB")
 _OPENFLOW, _NICIRA = 0x8000, 0x0000
 _IN_PORT, _ETH_DST, _ETH_SRC, _ETH_TYPE, _IPV4_DST = 0, 3, 4, 5, 12
 #: Where a field lies in a header; the port needs translation.
 _PLACES = {_ETH_DST: 0, _ETH_SRC: 6, _ETH_TYPE: 12, _IN_PORT: 16, _IPV4_DST: 20}
-_APPLY_ACTIONS, _OUTPUT, _SET_FIELD = 4, 0, 25
+_APPLY_ACTIONS, _OUTPUT, _GROUP, _SET_FIELD = 4, 0, 22, 25
+_SELECT, _INDIRECT = 1, 2
 _OUT_IN_PORT = 0xFFFFFFF8
 _ALL_PORT_BITS = b"\xff" * 4
 
@@ -56,22 +64,57 @@ class Action:
 
 
 LEFT_TO_SWITCH = Action()
-#: Actions by shape and masked header.
-Lookup = dict[tuple[Shape, bytes], Action]
 
 
-def lower(table: Mapping[Key, Entry], interfaces: Mapping[int, int]) -> Lookup:
-    """The entries of a switch's first table; ``interfaces`` gives the interface index of each port."""
-    found: Lookup = {}
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Actions by shape and masked header, and those of groups by their :data:`SLOT`."""
+
+    entries: Mapping[tuple[Shape, bytes], Action]
+    slots: Mapping[bytes, Action]
+
+
+def lower(table: Mapping[Key, Entry], groups: Mapping[int, Group], interfaces: Mapping[int, int]) -> Lookup:
+    """The entries of a switch's first table, and its groups; ``interfaces`` gives the index of each port's
+    interface."""
+    found: dict[tuple[Shape, bytes], Action] = {}
+    chosen = {number: _slots(group, interfaces) for number, group in groups.items()}
     for key, entry in table.items():
         if key.table:
             continue  # reached from the first table only, whose entry is then left to the switch
         value, mask, exact = _match(key.match, interfaces)
         place = Shape(key.priority, mask), value
         # An entry that compares more than is possible here catches what it might catch, and leaves it.
-        action = _action(entry, interfaces) if exact and place not in found else LEFT_TO_SWITCH
-        found[place] = action
-    return found
+        known = exact and place not in found
+        found[place] = _instructions(entry, chosen, interfaces) if known else LEFT_TO_SWITCH
+    slots = {
+        SLOT.pack(group, number): action
+        for group, actions in chosen.items()
+        for number, action in enumerate(actions)
+    }
+    return Lookup(found, slots)
+
+
+def _slots(group: Group, interfaces: Mapping[int, int]) -> Sequence[Action]:
+    """What is done in each slot of a group: flows are spread evenly over slots.  Empty where the kernel
+    cannot."""
+    buckets = [bucket for bucket in group.buckets if bucket.weight or group.kind == _INDIRECT]
+    actions = [_action(bucket.actions, interfaces) for bucket in buckets]
+    if group.kind not in (_SELECT, _INDIRECT) or not all(action.flags for action in actions):
+        return ()
+    if any(bucket.watches for bucket in buckets):  # it depends on whether that is alive
+        return ()
+    weights = [bucket.weight for bucket in buckets] if group.kind == _SELECT else [1] * len(buckets)
+    return [action for action, count in zip(actions, _shares(weights), strict=True) for _ in range(count)]
+
+
+def _shares(weights: Sequence[int]) -> list[int]:
+    """How many slots each weight gets: exactly in proportion where few are enough, else the nearest."""
+    whole, measure = sum(weights), math.gcd(*weights)
+    if not whole or whole // measure <= _MOST_SLOTS:
+        return [weight // (measure or 1) for weight in weights]
+    ends = [_MOST_SLOTS * sum(weights[: number + 1]) // whole for number in range(len(weights))]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def place(priority: int, match: Match, interfaces: Mapping[int, int]) -> tuple[Shape, bytes] | None:
@@ -118,15 +161,25 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
         at += _OXM.size + size
 
 
-def _action(entry: Entry, interfaces: Mapping[int, int]) -> Action:
-    """What an entry does, or LEFT_TO_SWITCH."""
+def _instructions(entry: Entry, slots: Mapping[int, Sequence[Action]], interfaces: Mapping[int, int]) -> Action:
+    """What an entry does, or LEFT_TO_SWITCH; ``slots`` are those of each group."""
     words = entry.instructions
-    if entry.idle_timeout or len(words) < 8:  # it would expire while the kernel uses it; or it drops
+    if entry.idle_timeout or len(words) < 16:  # it would expire while the kernel uses it; or it drops
         return LEFT_TO_SWITCH
     kind, size = struct.unpack_from(">HH", words)
     if kind != _APPLY_ACTIONS or size != len(words):
         return LEFT_TO_SWITCH
-    flags, written, at = 0, {_ETH_DST: bytes(6), _ETH_SRC: bytes(6)}, 8
+    action, length, group = struct.unpack_from(">HHI", words, 8)
+    if action == _GROUP and length == size - 8:
+        count = len(slots.get(group, ()))
+        number = struct.pack("=I2x", group)
+        return Action(BY_GROUP, count, number) if count else LEFT_TO_SWITCH
+    return _action(words[8:], interfaces)
+
+
+def _action(words: bytes, interfaces: Mapping[int, int]) -> Action:
+    """What a list of actions does, or LEFT_TO_SWITCH."""
+    flags, written, at, size = 0, {_ETH_DST: bytes(6), _ETH_SRC: bytes(6)}, 0, len(words)
     while at < size:
         kind, length = struct.unpack_from(">HH", words, at)
         last = at + length == size

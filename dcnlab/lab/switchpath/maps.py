@@ -82,15 +82,20 @@ class SwitchMaps:
         """Leave all frames to the switch: one write."""
         struct.pack_into("=I", self._memory, switch * program.SWITCH_SIZE, 0)
 
+    def set_basis(self, switch: int, basis: int) -> None:
+        """What the groups of a switch add to the hashes of flows: 32 bits of its own."""
+        struct.pack_into("=I", self._memory, switch * program.SWITCH_SIZE + program.BASIS_AT, basis)
+
     def install(self, switch: int, lookup: Lookup) -> bool:
         """Carry out these entries and no others; whether that is possible."""
         self.disable(switch)
         held = self._held.setdefault(switch, _Held())
-        shapes = sorted({shape for shape, _ in lookup}, key=lambda shape: -shape.priority)
+        shapes = sorted({shape for shape, _ in lookup.entries}, key=lambda shape: -shape.priority)
         possible = len(shapes) <= program.MAX_SHAPES
         wanted = {}
         if possible:
-            wanted = {(held.number(shape), value): action for (shape, value), action in lookup.items()}
+            wanted = {(held.number(shape), value): action for (shape, value), action in lookup.entries.items()}
+            wanted |= {(program.SLOTS, slot): action for slot, action in lookup.slots.items()}
         try:
             self._replace(switch, held, wanted)
         except bpf.BpfError:  # the map is full
@@ -125,7 +130,11 @@ class SwitchMaps:
     def counts(self, switch: int) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded for a switch."""
         held = self._held.get(switch, _Held())
-        found = [self._count(program.ENTRY_KEY.pack(switch, *place)) for place in list(held.actions)]
+        found = [
+            self._count(program.ENTRY_KEY.pack(switch, *place))
+            for place in list(held.actions)
+            if place[0] != program.SLOTS
+        ]
         return held.packets + sum(n for n, _ in found), held.bytes + sum(size for _, size in found)
 
     def entry_count(self, switch: int, shape: Shape, value: bytes) -> tuple[int, int]:

@@ -6,7 +6,8 @@ filter notes in a slot of its processor where it goes.  The *classifier* (tc, in
 same processor and the same frame, carries out the note and clears it.  One lookup decides, so that no frame
 is forwarded twice or by none.
 
-Registers of the filter: R6 the context, R7 the slot, R8 the switch's shapes, R9 the present one.
+Registers of the filter: R6 the context, R7 the slot, R8 the switch's shapes, R9 the present one; then R8 the
+entry, R9 the basis of hashes.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
 
 #: Most shapes of a switch's table; a table with more is left to Open vSwitch.
 MAX_SHAPES = 32
-#: The number of shapes; then each: mask and number.  All numbers are in the processor's order.
-SWITCH_HEAD, SHAPE = struct.Struct("=I4x"), struct.Struct(f"={entries.HEADER.size}sI4x")
+#: The number of shapes and the basis of hashes; then each shape: mask and number.  All numbers are in the
+#: processor's order.
+SWITCH_HEAD, SHAPE = struct.Struct("=II"), struct.Struct(f"={entries.HEADER.size}sI4x")
+BASIS_AT = 4
 SWITCH_SIZE = SWITCH_HEAD.size + MAX_SHAPES * SHAPE.size
 #: Keys of entries: switch, number of the shape, masked header.
 ENTRY_KEY = struct.Struct(f"=II{entries.HEADER.size}s")
+#: Slots of groups are entries of the same map, with this in place of the shape's number.
+SLOTS = 0xFFFFFFFF
 #: Interface to leave by (0: no note), flags, length and interface of the frame, new addresses.
 SLOT = struct.Struct("=IIII12s4x")
 _OUT_AT, _FLAGS_AT, _LENGTH_AT, _FROM_AT, _ADDRESSES_AT = 0, 4, 8, 12, 16
@@ -42,8 +47,12 @@ _ETHERNET_SIZE, _IPV4_SIZE, _NO_OPTIONS = 14, 20, 0x45
 #: EtherTypes as they lie in memory; below the first byte 6 it is a length.
 _IPV4, _VLAN_TAG, _SERVICE_TAG = (int.from_bytes(b, "little") for b in (b"\x08\0", b"\x81\0", b"\x88\xa8"))
 _FIRST_TYPE, _MOST_PADDING = 0x06, 255
+#: Protocols whose header begins with ports; the offset of a fragment, and whether more follow.
+_WITH_PORTS, _FRAGMENT = (6, 17, 33, 132, 136), int.from_bytes(b"\x3f\xff", "little")
+#: An odd number whose products differ in half of their bits.
+_MULTIPLIER = 0xD6E8FEB86659FD93
 #: Places on the stack.
-_KEY, _HEADER, _NUMBER, _IP = -64, -32, -4, -88
+_KEY, _HEADER, _NUMBER, _IP, _PORTS = -64, -32, -4, -88, -92
 _TYPE, _CAME_BY, _TARGET = _HEADER + 12, _HEADER + 16, _HEADER + 20
 
 
@@ -75,6 +84,7 @@ def socket_filter(maps: Descriptors) -> bytes:
     _find_switch(a, maps)
     _read_header(a)
     _find_entry(a, maps)
+    _choose(a, maps)
     _note(a)
     a.label("nothing")
     a.set(R0, "=", _NOTHING)
@@ -199,8 +209,73 @@ def _find_entry(a: Assembler, maps: Descriptors) -> None:
     _look_up(a, maps.entries, _KEY, "shape")
 
 
+def _choose(a: Assembler, maps: Descriptors) -> None:
+    """R8 = the entry at R0, which counts; R0 = its action, or that of the group's slot for this flow."""
+    a.load(WORD, R9, R8, BASIS_AT)
+    a.set(R8, "=", R0)
+    a.load(WORD, R1, R8, entries.FLAGS_AT)
+    a.jump("group", R1, "&", entries.BY_GROUP)
+    a.jump("chosen")
+    a.label("group")
+    a.load(HALF, R1, FP, _TYPE)
+    a.jump("everything", R1, "!=", _IPV4)
+    _hash(a)
+    a.load(WORD, R1, R8, entries.OUT_AT)
+    a.set(R0, "*", R1)
+    a.set(R0, ">>", 32)
+    a.store(WORD, FP, _KEY + 4, -1)  # SLOTS
+    for place in range(0, entries.HEADER.size, 8):
+        a.store(DOUBLE, FP, _KEY + 8 + place, 0)
+    a.load(WORD, R1, R8, entries.ADDRESSES_AT)
+    a.store(WORD, FP, _KEY + 8, R1)
+    a.store(WORD, FP, _KEY + 12, R0)
+    _look_up(a, maps.entries, _KEY, "everything")
+    a.label("chosen")
+
+
+def _hash(a: Assembler) -> None:
+    """R0 = 32 bits from the flow and R9, the basis: addresses, protocol, and ports where there are any.
+
+    Fragments are hashed without ports, which only the first has.
+    """
+    a.store(WORD, FP, _PORTS, 0)
+    a.load(HALF, R1, FP, _IP + 6)
+    a.jump("read ports", R1, "&", _FRAGMENT)
+    a.load(BYTE, R1, FP, _IP + 9)
+    for protocol in _WITH_PORTS:
+        a.jump("ports", R1, "==", protocol)
+    a.jump("read ports")
+    a.label("ports")
+    _load_bytes(a, _ETHERNET_SIZE + _IPV4_SIZE, _PORTS, 4)
+    a.label("read ports")
+    a.constant(R2, _MULTIPLIER)
+    a.load(WORD, R0, FP, _IP + 12)
+    a.set(R0, "<<", 32)
+    a.load(WORD, R1, FP, _IP + 16)
+    a.set(R0, "|", R1)
+    _mix(a)
+    a.set(R0, "+", R9)
+    _mix(a)
+    a.load(WORD, R1, FP, _PORTS)
+    a.set(R0, "+", R1)
+    a.load(BYTE, R1, FP, _IP + 9)
+    a.set(R1, "<<", 32)
+    a.set(R0, "+", R1)
+    _mix(a)
+    a.set(R0, "*", R2)
+    a.set(R0, ">>", 32)
+
+
+def _mix(a: Assembler) -> None:
+    """Every bit of R0 reaches every other; R2 is the multiplier, R1 lost."""
+    a.set(R0, "*", R2)
+    a.set(R1, "=", R0)
+    a.set(R1, ">>", 32)
+    a.set(R0, "^", R1)
+
+
 def _note(a: Assembler) -> None:
-    """Write the action at R0 into the slot, and count; the switch's own where it cannot be done."""
+    """Write the action at R0 into the slot, and count at R8; the switch's own where it cannot be done."""
     a.load(WORD, R1, R0, entries.FLAGS_AT)
     a.jump("everything", R1, "==", 0)
     a.load(WORD, R2, R0, entries.OUT_AT)
@@ -220,9 +295,9 @@ def _note(a: Assembler) -> None:
         a.load(WORD, R4, R0, entries.ADDRESSES_AT + place)
         a.store(WORD, R7, _ADDRESSES_AT + place, R4)
     a.store(WORD, R7, _OUT_AT, R2)
-    a.atomic_add(R0, entries.BYTES_AT, R3)
+    a.atomic_add(R8, entries.BYTES_AT, R3)
     a.set(R3, "=", 1)
-    a.atomic_add(R0, entries.PACKETS_AT, R3)
+    a.atomic_add(R8, entries.PACKETS_AT, R3)
 
 
 def _write_addresses(a: Assembler) -> None:
