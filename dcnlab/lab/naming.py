@@ -24,6 +24,7 @@ _PATTERN = re.compile(r"[*?[]")
 _COMMA = re.compile(r",(?![^(]*\))")
 #: A port of a node: names with colons of their own are found as nodes first.
 _PORT = re.compile(r".+:\d{1,5}")
+_NUMBER = re.compile(r"[\d.,:/+-]+")
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
 
 
@@ -35,6 +36,20 @@ def node(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:
         return fabric.index(name)
     except KeyError as error:
         raise UsageError(str(error.args[0])) from error
+
+
+def in_command(fabric: Fabric, word: str) -> int | None:
+    """The server that an argument of a command names, else None.
+
+    Numbers name no server, even where coordinates look like them: the 3 in ``ping -c 3`` stays a 3.
+    """
+    if _NUMBER.fullmatch(word):
+        return None
+    try:
+        found = fabric.index(word)
+    except KeyError:
+        return None
+    return found if fabric.is_server(found) else None
 
 
 def server(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:

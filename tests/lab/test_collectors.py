@@ -48,7 +48,7 @@ while True:
         ({"ipfix": "h3:x"}, "ipfix takes SERVER or SERVER:PORT, such as h3:4739"),
         ({"sflow": "h9"}, "sflow: .*h9"),
         ({"sflow": "s0"}, "sflow: s0 is a switch: name a server"),
-        ({"sflow": "h0", "switch_fast_path": "auto"}, "sflow does not see what the kernel forwards"),
+        ({"sflow": "h0", "switch_fast_path": "on"}, "sflow does not see what the kernel forwards"),
         ({"sampling": 0}, "sampling"),
     ],
 )

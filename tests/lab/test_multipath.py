@@ -67,14 +67,17 @@ _WITHIN = 3.0
 
 
 @pytest.mark.lab
-def test_flows_use_every_core_of_a_fat_tree_and_take_about_as_long_as_predicted() -> None:
+@pytest.mark.parametrize("switch_fast_path", ["off", "auto"])
+def test_flows_use_every_core_of_a_fat_tree_and_take_about_as_long_as_predicted(
+    switch_fast_path: str,
+) -> None:
     """SELECT groups of successive switches hash independently."""
     fabric = registry.fabric("fattree:4")
     cores = [
         node for node in range(fabric.servers, fabric.size) if fabric.family.label(node).startswith("core")
     ]
     wanted = Traffic("permutation", "fixed:100K", count=8, timeout=120.0)
-    with Lab("fattree:4", "ecmp", rate="20Mbit") as lab:
+    with Lab("fattree:4", "ecmp", rate="20Mbit", switch_fast_path=switch_fast_path) as lab:
         before = carried(lab)
         found = lab.traffic("permutation", sizes="fixed:100K", count=8, timeout=120.0)
         sent = [after - early for after, early in zip(carried(lab), before, strict=True)]

@@ -74,3 +74,18 @@ def test_names_of_nobody_are_refused_in_one_line(topology: str, scheme: str, nam
         naming.node(fabric, name, bind(scheme, fabric))
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "spec", ["random:10,3", "fattree:4", "hypercube:1,hosts=3", "smallworld:4x4", "bcube:2,1"]
+)
+def test_numbers_in_commands_are_no_servers(spec: str) -> None:
+    """Coordinates of some families look like numbers: a program gets those as they are."""
+    fabric = registry.fabric(spec)
+    for word in ("3", "0.01", "0.0.1", "1.0.0", "10", "-1", "5/2", "1:2", "0,1"):
+        assert naming.in_command(fabric, word) is None
+    assert naming.in_command(fabric, "h1") == 1
+    assert naming.in_command(fabric, "s0") is None
+    assert naming.in_command(fabric, "-c") is None
+    if fabric.family.label(1).startswith("("):
+        assert naming.in_command(fabric, fabric.family.label(1)) == 1

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scipy.stats import chisquare
 
 from dcnlab import Lab, LabError, UsageError
 from tests.lab.test_receive_buffers import _RESTART
@@ -247,6 +248,39 @@ def test_all_pairs_answer_while_links_fail(topology: str, scheme: str, options: 
         found = [lab.tables(switch) for switch in switches]
         assert all(table["equal"] for table in found)
         assert sum(sum(table["by_kernel"]) for table in found) > 0
+
+
+#: Datagrams of each of 400 flows, which differ in a port only.
+_PER_FLOW = 5
+_FLOWS = f"""
+import socket
+for port in range(20000, 20400):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.bind(("", port))
+        for _ in range({_PER_FLOW}):
+            sender.sendto(b"flow", ("10.0.0.16", 9))
+"""
+
+
+def test_groups_spread_flows_over_all_paths_and_keep_each_together() -> None:
+    with Lab("fattree:4", "ecmp", datapath="userspace", switch_fast_path="on") as lab:
+        done = lab.run("h0", [sys.executable, "-c", _FLOWS])
+        assert done.returncode == 0, done.stderr
+        sent = to_last_host(lab)
+        assert sum(lab.tables("s0")["by_kernel"]) >= 400 * _PER_FLOW
+    assert len(sent) == 4
+    assert sum(sent) == 400 * _PER_FLOW
+    assert all(packets % _PER_FLOW == 0 for packets in sent)
+    assert chisquare([packets / _PER_FLOW for packets in sent]).pvalue > 1e-4
+
+
+def to_last_host(lab: Lab) -> list[int]:
+    """How many packets each core switch of a fat tree has sent by its busiest entry."""
+    fabric = lab.config.validate().fabric
+    cores = [fabric.name(n) for n in range(fabric.size) if fabric.family.label(n).startswith("core")]
+    for core in cores:
+        lab.run(core, ["ovs-appctl", "revalidator/purge"])
+    return [max(one["packets"] for one in lab.flows(core)["flows"]) for core in cores]
 
 
 def test_a_capture_sees_every_packet_and_a_rate_holds() -> None:

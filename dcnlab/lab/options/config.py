@@ -67,7 +67,7 @@ class LabConfig(Options):
     switch_fast_path: FastPathMode = param(
         "Forward in the kernel by the entries that userspace switches have installed"
         " (docs/decisions/switch-fast-path.md); auto: where possible.",
-        default="off",
+        default="auto",
     )
     multipath: int | None = param(
         "Spread flows over this many parallel paths; agents route around failures themselves.",
@@ -384,7 +384,7 @@ def _check_collectors(config: LabConfig, scheme: Scheme) -> None:
         if not scheme.fabric.switches:
             raise OptionError(option, f"{scheme.fabric.spec} has no switches, which could send {option}")
         _check_server(option, collector.server, scheme)
-        if config.switch_fast_path != "off":
+        if config.switch_fast_path == "on":
             text = f"{option} does not see what the kernel forwards for switches: leave out switch_fast_path"
             raise OptionError(option, text)
 

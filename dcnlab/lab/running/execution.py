@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any
 
+from dcnlab.lab import naming
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.program import Program
 from dcnlab.lab.running import starting
@@ -48,8 +49,5 @@ def run(session: RunningLab, call: Call, words: list[str], *, ours: bool = False
 
 def addressed(session: RunningLab, word: str, version: int) -> str:
     """The address of the server that a word names (``h7``, ``(1,1)``), else the word itself."""
-    try:
-        node = session.fabric.index(word)
-    except KeyError:
-        return word
-    return session.address(node, version) if session.fabric.is_server(node) else word
+    server = naming.in_command(session.fabric, word)
+    return word if server is None else session.address(server, version)

@@ -392,6 +392,10 @@ def _switch_path(running: Running) -> tuple[SwitchFastPath | None, str]:
     :func:`dcnlab.lab.switchpath.driver.launch`."""
     if running.config.switch_fast_path == "off":
         return None, "off"
+    if running.config.switch_fast_path == "auto" and running.config.choice().tls:
+        return None, "off: flow statistics of a controller by TLS would lack what the kernel forwards"
+    if collectors := running.config.collectors():
+        return None, f"off: {collectors[0].protocol} sees only what Open vSwitch forwards"
     from dcnlab.lab.switchpath import driver
 
     return driver.launch(running.config.switch_fast_path, running)
