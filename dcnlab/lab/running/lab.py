@@ -393,7 +393,7 @@ def _switch_path(running: Running) -> tuple[SwitchFastPath | None, str]:
     if running.config.switch_fast_path == "off":
         return None, "off"
     if running.config.switch_fast_path == "auto" and running.config.choice().tls:
-        return None, "off: flow statistics of a controller by TLS would lack what the kernel forwards"
+        return None, "off: a controller by TLS would not see what the kernel forwards"
     if collectors := running.config.collectors():
         return None, f"off: {collectors[0].protocol} sees only what Open vSwitch forwards"
     from dcnlab.lab.switchpath import driver
