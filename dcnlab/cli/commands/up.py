@@ -19,6 +19,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.ping import Ping
+from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.options import exposure
 
 
@@ -105,12 +106,22 @@ def _show_started(lab: Lab, json: bool) -> None:
         print_json({"launch_s": lab.launch_s, **_configured(lab), **info})
     else:
         counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
-        print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
+        ready = f"{counts}, up in {lab.launch_s} s{_data_path(info)}"
+        print(f"{info['name']}: {info['topology']} with {info['scheme']}, {ready}")
         places = {f" on {one['machine']}": one["rest"] for one in info.get("machines") or ()}
         for where, rest in (places or {"": info["controller"]["rest"]}).items():
             if rest:
                 print(f"{info['name']}: the applications' REST interface{where} is at {rest}")
         print_notes(info["name"], info["controller"]["notes"])
+
+
+def _data_path(info: LabInfo) -> str:
+    """Where packets are forwarded: by switches, or in a network without any by servers."""
+    if info["switches"]:
+        kernel, who = info["switch_fast_path"] == "on" or info["datapath"] == "kernel", "switches"
+    else:
+        kernel, who = info["fast_path"] == "on", "servers"
+    return f"; {who} forward in {'the kernel' if kernel else 'user space'}"
 
 
 def _show_figures(result: dict[str, Any], lost: Iterable[str]) -> None:
