@@ -14,6 +14,8 @@ The program imports only the command that it runs.
     options.py               options that commands share, checked before any work begins
     lab_options.py           the options of labs
     custom.py                the option --custom
+    at_prompt.py             runs commands for the prompt of a lab
+    prompted.py              one such command, as a program
     completion.py            words that the shell completes
 
     show.py                  output: JSON for scripts, tables for people

@@ -76,7 +76,7 @@ def _run(words: list[str]) -> int:
             except typer.Exit as done:
                 return done.exit_code
             return 0
-    return app(standalone_mode=False) or 0
+    return app(prog_name=app.info.name, standalone_mode=False) or 0
 
 
 def _discard_output() -> None:

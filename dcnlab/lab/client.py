@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import weakref
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # numpy, the topologies and parts of labs are nothing that a 
     from dcnlab.lab.operations.arguments import LabArguments
     from dcnlab.lab.options.config import LabConfig
     from dcnlab.lab.options.local_part import LocalPart
+    from dcnlab.lab.session.commands import Offered
 
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up answers.
@@ -94,6 +96,8 @@ class Lab(
         self._script = ""
         self._guard: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
+        #: Where a prompt asks for commands.
+        self._prompt: socket.socket | None = None
 
     @classmethod
     def attach(cls, name: str) -> Lab:
@@ -214,8 +218,8 @@ class Lab(
         """Start the guard; the read end of the status pipe."""
         status_read, status_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
-        with self._described_part() as part:
-            self._guard = self._start_guard(prompt, status_write, lifeline_read, part)
+        with self._described_part() as part, self._asking(prompt) as asking:
+            self._guard = self._start_guard(prompt, status_write, lifeline_read, {**part, **asking})
         os.close(status_write)
         os.close(lifeline_read)
         return status_read
@@ -231,8 +235,18 @@ class Lab(
         with readable_once(bytes.fromhex(self._part.key)) as key:
             yield {"part": replace(self._part, key="").to_json(), "key": key.fileno()}
 
+    @contextlib.contextmanager
+    def _asking(self, prompt: bool) -> Iterator[dict[str, int]]:
+        """The descriptor by which a prompt asks this process for commands."""
+        if not prompt:
+            yield {}
+            return
+        self._prompt, asking = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with asking:
+            yield {"commands": asking.fileno()}
+
     def _start_guard(
-        self, prompt: bool, status: int, lifeline: int, part: Mapping[str, Any]
+        self, prompt: bool, status: int, lifeline: int, more: Mapping[str, Any]
     ) -> subprocess.Popen[bytes]:
         """Start the process that holds the lab; it inherits these descriptors."""
         request = {
@@ -243,7 +257,7 @@ class Lab(
             "status": status,
             "lifeline": lifeline,
             "outside": self.config.outside(),
-            **part,
+            **more,
             "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
         }
         terminal = None if prompt else subprocess.DEVNULL
@@ -252,7 +266,7 @@ class Lab(
             stdin=terminal,
             stdout=terminal,
             env=python_process.environment(),
-            pass_fds=(status, lifeline, *([part["key"]] if part else [])),
+            pass_fds=(status, lifeline, *(more[name] for name in ("key", "commands") if name in more)),
             start_new_session=not prompt,
         )
 
@@ -269,10 +283,15 @@ class Lab(
                 self._reap()
         self.stop_s = round(time.perf_counter() - begun, 3)
 
-    def wait(self) -> int:
-        """Wait until a lab with a prompt ends; its exit code.  Meanwhile Ctrl-C goes to the prompt."""
+    def wait(self, offered: Offered | None = None) -> int:
+        """Wait until a lab with a prompt ends; its exit code.  Meanwhile Ctrl-C goes to the prompt, or to the
+        command that this process runs for it."""
         assert self._guard is not None
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if offered is not None and self._prompt is not None:
+            from dcnlab.lab.session import commands  # few labs have a prompt
+
+            commands.offer(self._prompt, offered)
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # which children do not inherit
         try:
             return self._guard.wait()
         finally:

@@ -54,7 +54,7 @@ def test_values_outlive_their_home(topology: str, scheme: str) -> None:
             lab.put("colour", b"x", replicas=99)
 
 
-def test_the_command_and_the_prompts_verb() -> None:
+def test_the_command() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         assert kv(lab, "put", "a key", "-", "--from", "h3", data=b"\x00\xff\n").returncode == 0
         assert kv(lab, "get", "a key").stdout == b"\x00\xff\n"
@@ -67,8 +67,3 @@ def test_the_command_and_the_prompts_verb() -> None:
         ]:
             done = kv(lab, *words)
             assert (done.returncode, says in done.stderr) == (code, True), done
-    lines = "kv put colour blue 2\nkv get colour\nkv get nothing\nkv\n"
-    up = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
-    done = subprocess.run(up, input=lines, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[1:3] == ["blue", "there is no nothing"]
-    assert done.stdout.splitlines()[3].startswith("usage: kv put")

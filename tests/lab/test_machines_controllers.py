@@ -129,7 +129,18 @@ def an_interface_of_a_machine_is_a_port(three: Cluster, lab: Lab) -> None:
 def test_the_prompt_reaches_all_machines(three: Cluster) -> None:
     """Commands in nodes, Mininet's and the lab's own; what needs Mininet's objects is refused."""
     typed = ["nodes", "h0 ping -c1 -W60 h3", "h3 sh -c 'exit 3'", "pingall", "iperf h0 h3", "link h0 s2 down"]
-    typed += ["links", "link h0 s2 up", "tables s1", "path h0 h3", "py 1", "net", "dump", "foo", "exit"]
+    typed += [
+        "links",
+        "link h0 s2 up",
+        "tables s1",
+        "path h0 h3",
+        "explain h0 h3",
+        "py 1",
+        "net",
+        "dump",
+        "foo",
+        "exit",
+    ]
     command = [*DCNLAB, "up", "bcube:2,1", "--scheme", "brp", "--machines", three.address, "--name", name()]
     done = subprocess.run(
         three.machines[0].command(command), input="\n".join(typed) + "\n", capture_output=True, text=True,
@@ -139,7 +150,8 @@ def test_the_prompt_reaches_all_machines(three: Cluster) -> None:
     shown = done.stdout
     for expected in (
         "h0 h1 h2 h3 s0 s1 s2 s3", "1 received, 0% packet loss", "(12/12 received)", "Mb/s from h0 to h3",
-        "h0-eth2<->s2-eth1 (down)", "entries installed, as predicted", "py needs a lab on one machine",
+        "h0-eth2<->s2-eth1 (down)", "installed, as predicted", "py needs a lab on one machine",
+        "delivers: destination reached",
         "h0 h0-eth1:s0-eth1 h0-eth2:s2-eth1", "*** Unknown command: foo",
     ):  # fmt: skip
         assert expected in shown, shown

@@ -131,7 +131,9 @@ def test_the_prompt_has_mininets_commands_and_the_labs_and_programs_leave_its_in
 ) -> None:
     script = "\n".join(
         ["nodes", "h0 cat", "sh cat", "h0 cd /tmp", "h0 echo \"it's $PWD\"", "net", "dump", "pingall",
-         "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
+         "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0", "explain h0 h3",
+         "exec --json h0,h2 hostname", "impair link h0 s0 --delay 1ms",
+         "kv put key value", "kv get key", "list", "help explain", "help", "fail 'link",
          "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "restore link h1 s0",
          "fail link h0 h9", "stats h0", "exit"]
     )  # fmt: skip
@@ -143,10 +145,13 @@ def test_the_prompt_has_mininets_commands_and_the_labs_and_programs_leave_its_in
     for expected in (
         "available nodes are", "it's /tmp", "h0-eth1:s0-eth1", "<LabHost h0", "0% dropped (12/12 received)",
         "1 received",
-        "Mb/s from h0 to h3", "h0 s2 h2 s1 h3", "2 entries installed, as predicted",
-        "converged after", "no node 'h9'", "originated",
+        "Mb/s from h0 to h3", "h0 s2 h2 s1 h3", "2 installed, as predicted", "delivers: destination reached",
+        '"stdout": "h2\\n"', "h0-s0", "key: 5 bytes at", "value", "*** Unknown command: list",
+        "Usage: dcnlab explain", "about this lab", "*** No closing quotation: fail 'link", "converged after",
+        "originated",
     ):  # fmt: skip
         assert expected in done.stdout, f"{expected!r} not in:\n{done.stdout}"
+    assert done.stderr == "dcnlab: no node 'h9' in bcube:2,1: h0..h3, s0..s3\n"
 
 
 def test_nothing_listens_outside(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def test_in_the_background_or_without_a_terminal_nothing_is_relayed(lab: Lab) ->
         "bash", "-ic", '"$@" & wait $!', "bash", *command, "sh", "-c", "tty; echo done </dev/tty"
     )
     try:
-        terminal.wait_for("/dev/pts/(.|\\s)*No such device or address")
+        terminal.wait_for("not a tty(.|\\s)*No such device or address")
     finally:
         terminal.close()
     done = subprocess.run(
@@ -117,7 +117,7 @@ def test_a_value_ends_its_line_at_a_terminal_only(lab: Lab) -> None:
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"pear"
 
 
-def test_the_prompt_relays_terminals_and_keeps_the_state_of_shells() -> None:
+def test_the_prompt_relays_terminals_keeps_the_state_of_shells_and_completes() -> None:
     terminal = Terminal(*DCNLAB, "up", "bcube:2,1", "--scheme", "brp")
     terminal.resize(33, 77)
     try:
@@ -139,6 +139,18 @@ def test_the_prompt_relays_terminals_and_keeps_the_state_of_shells() -> None:
         terminal.wait_for("dcnlab> $")
         terminal.type("h0 pwd; tty\n")
         terminal.wait_for(r"\n/tmp\r\n/dev/pts/\d+\r\ndcnlab> $")
+        terminal.type("expl\t")
+        terminal.wait_for("explain")
+        terminal.type(" h0 h3\n")
+        terminal.wait_for(r"destination reached(.|\s)*dcnlab> $")
+        terminal.type("fail link h\t\t")
+        terminal.wait_for("h0 +h1 +h2 +h3")
+        terminal.type("0 s0\n")
+        terminal.wait_for(r"failed: (.|\s)*dcnlab> $")
+        terminal.type("events --follow\n")
+        terminal.wait_for("h0-s0 down")
+        terminal.type("\x03")
+        terminal.wait_for("dcnlab> $")
         terminal.type("exit\n")
         assert terminal.code() == 0
     finally:

@@ -12,6 +12,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.at_prompt import AboutLab
 from dcnlab.cli.lab_options import Detach, of_labs
 from dcnlab.cli.launching import show_configured, stages
 from dcnlab.cli.show import JsonFlag, print_json, print_notes, progress_bar, table
@@ -72,7 +73,7 @@ def up(
     if lab.aacm and not json:
         show_configured(lab.aacm)
     if prompt:
-        raise typer.Exit(min(1, lab.wait()) if script is not None else lab.wait())
+        raise typer.Exit(min(1, lab.wait()) if script is not None else lab.wait(AboutLab(lab.config.name)))
     if test is None:
         _show_started(lab, json)
     else:

@@ -301,7 +301,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"
         arguments = json.dumps({**request, "listener": listener.fileno()})
-        for name in ("status", "errors", "broker"):
+        for name in ("status", "errors", "broker", "commands"):
             if name in request:
                 os.set_inheritable(request[name], True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])

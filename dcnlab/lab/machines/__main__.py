@@ -97,11 +97,12 @@ def _serve(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> i
         rpc.serve(*arguments)
         return 0
     from dcnlab.lab.machines import prompt
+    from dcnlab.lab.session.commands import Commands
 
     server = threading.Thread(target=rpc.serve, args=arguments, daemon=True)
     server.start()
     os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
-    prompt.run(lab, Path(request["socket"]))
+    prompt.run(lab, Path(request["socket"]), Commands(socket.socket(fileno=request["commands"])))
     lab.end()
     server.join()
     return 0

@@ -18,6 +18,7 @@ from dcnlab.lab import foreground
 from dcnlab.lab.machines import operations
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.session import prompt
+from dcnlab.lab.session.commands import Commands
 from topos.fabric import Fabric
 
 #: Mininet's commands that need its objects.
@@ -46,9 +47,9 @@ class _Network(dict[str, _Node]):
 class Prompt(prompt.Prompt):
     """The prompt; ``path`` is the lab's control socket."""
 
-    def __init__(self, lab: WholeLab, path: Path) -> None:
+    def __init__(self, lab: WholeLab, path: Path, commands: Commands) -> None:
         self._fabric, self._path = lab.fabric, path
-        super().__init__(operations.table(lab), _Network(lab.fabric))
+        super().__init__(operations.table(lab), _Network(lab.fabric), commands)
 
     def run_in(self, name: str, command: str) -> None:
         """Run a command in a node; its input is empty where the prompt reads a file or a pipe."""
@@ -75,7 +76,7 @@ class Prompt(prompt.Prompt):
         if state not in ("up", "down") or any(more):
             output("usage: link A B up|down\n")
         else:
-            self._change("restore" if state == "up" else "fail", f"link {a} {b}")
+            self._run_command(f"{'restore' if state == 'up' else 'fail'} link {a} {b}")
 
     def do_dump(self, line: str) -> None:
         """dump: name, kind, label, address and machine of each node."""
@@ -119,7 +120,7 @@ class Prompt(prompt.Prompt):
         return f"{self._fabric.name(node)}-eth{port}"
 
 
-def run(lab: WholeLab, path: Path) -> None:
+def run(lab: WholeLab, path: Path, commands: Commands) -> None:
     """Prompt until the user exits."""
     sys.stdout.flush()
-    prompt.run(lambda: Prompt(lab, path))
+    prompt.run(lambda: Prompt(lab, path, commands))

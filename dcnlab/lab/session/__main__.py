@@ -85,7 +85,7 @@ def main() -> None:
     if request["prompt"]:
         os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
         os.close(request["errors"])
-        code = _in_foreground(session, request.get("script", ""))
+        code = _in_foreground(session, request.get("script", ""), request["commands"])
     else:
         session.stop.wait()
     session.end()
@@ -101,15 +101,17 @@ def _part(request: dict[str, Any]) -> LocalPart | None:
         return replace(LocalPart.from_json(request["part"]), key=file.read().hex())
 
 
-def _in_foreground(session: RunningLab, file: str) -> int:
+def _in_foreground(session: RunningLab, file: str, commands: int) -> int:
     """Run the prompt, or a Mininet script; the exit code."""
     if file:
         from dcnlab.lab.session import script
 
         return script.run(session, file)
     from dcnlab.lab.session import operations, prompt
+    from dcnlab.lab.session.commands import Commands
 
-    prompt.run(lambda: prompt.Prompt(operations.table(session), session.net))
+    asking = Commands(socket.socket(fileno=commands))
+    prompt.run(lambda: prompt.Prompt(operations.table(session), session.net, asking))
     return 0
 
 

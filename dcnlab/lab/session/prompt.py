@@ -1,9 +1,9 @@
-"""The interactive prompt: Mininet's commands and the lab's own."""
+"""The interactive prompt: Mininet's commands, and those of dcnlab about the lab."""
 
 from __future__ import annotations
 
-import json
 import os
+import readline
 import shlex
 import signal
 import subprocess
@@ -17,20 +17,17 @@ from mininet.log import lg, output, setLogLevel
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.measurement import Measurement, R
-from dcnlab.lab.kv import bulk
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping
 from dcnlab.lab.measurement.stats import Stats
-from dcnlab.lab.operations.answers import LinkChange
 from dcnlab.lab.session import terminal
+from dcnlab.lab.session.commands import Commands
 from dcnlab.lab.session.display import display_error, rights_error
 from hostagent.channel import Channel
 
 #: The programs behind Mininet's names of terminals.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
-#: Whether a switch's table is that of the scheme; None where our controller installs none.
-_VERDICTS = {True: "as predicted", False: "NOT as predicted", None: "by another controller"}
 
 
 class Prompt(CLI):  # type: ignore[misc]
@@ -38,9 +35,9 @@ class Prompt(CLI):  # type: ignore[misc]
 
     prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
-    def __init__(self, offered: Mapping[str, Operation], net: Any) -> None:
-        """With the operations of a lab, and its network as Mininet objects."""
-        self._operations = offered
+    def __init__(self, offered: Mapping[str, Operation], net: Any, commands: Commands) -> None:
+        """With the operations of a lab, its network as Mininet objects, and the program's commands about it."""
+        self._operations, self._commands = offered, commands
         super().__init__(net)
 
     def _ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> Any:
@@ -73,6 +70,7 @@ class Prompt(CLI):  # type: ignore[misc]
     def preloop(self) -> None:
         """Begin with the controller, unless it is ours and all is well."""
         super().preloop()
+        readline.set_completer_delims(" \t\n")  # names may have others, such as s0:3
         self._said: list[str] = []
         found = self._ask("control")
         if found and found["controller"] != "ours":
@@ -101,14 +99,48 @@ class Prompt(CLI):  # type: ignore[misc]
             output(f"*** controller {found['controller']}: {connected}{rest}\n")
 
     def default(self, line: str) -> None:
-        """NODE COMMAND: run a command in a node, with addresses in the place of servers' names."""
+        """NODE COMMAND: run a command in a node, with addresses in the place of servers' names; else a command
+        of dcnlab about this lab."""
         name, _, command = line.strip().partition(" ")
         if name not in self.mn:
-            output(f"*** Unknown command: {line}\n")
+            self._run_command(line)
         elif not command.strip():
             output(f"*** Please enter a command for node: {name} <cmd>\n")
         else:
             self.run_in(name, self._addressed(command.strip()))
+
+    def _run_command(self, line: str) -> None:
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            output(f"*** {error}: {line}\n")
+            return
+        sys.stdout.flush()
+        self._commands.run(words)
+
+    def do_down(self, line: str) -> str:
+        """down: end the lab, as `exit` does."""
+        return str(self.do_exit(line))
+
+    def do_help(self, line: str) -> None:
+        """help [COMMAND]: the commands, or what one does."""
+        name = line.strip()
+        if name in self._commands.summaries() and not hasattr(self, f"do_{name}"):
+            self._commands.run([name, "--help"])
+            return
+        super().do_help(line)
+        if not name:
+            shown = sorted(self._commands.summaries())
+            self.print_topics("Commands of dcnlab about this lab (help COMMAND):", shown, 15, 80)
+
+    def completenames(self, text: str, *ignored: Any) -> list[str]:
+        """The first words that begin so: commands and nodes."""
+        names = {*super().completenames(text, *ignored), *self._commands.summaries(), *self.mn}
+        return sorted(name for name in names if name.startswith(text))
+
+    def completedefault(self, text: str, *_: Any) -> list[str]:
+        """The nodes that begin so."""
+        return sorted(name for name in self.mn if name.startswith(text))
 
     def _addressed(self, command: str) -> str:
         words = command.split(" ")
@@ -159,8 +191,11 @@ class Prompt(CLI):  # type: ignore[misc]
                 output("".join(f"*** {line}\n" for line in (self._ask("info") or {}).get("ended", [])))
 
     def do_iperf(self, line: str) -> None:
-        """iperf A B: TCP throughput between two servers (iperf3)."""
-        self._throughput(line)
+        """iperf A B: TCP throughput between two servers (iperf3); with options as `dcnlab iperf`."""
+        if " -" in f" {line}":
+            self._run_command(f"iperf {line}")
+        else:
+            self._throughput(line)
 
     def do_iperfudp(self, line: str) -> None:
         """iperfudp A B: UDP throughput between two servers at 100 Mb/s (iperf3)."""
@@ -175,15 +210,6 @@ class Prompt(CLI):  # type: ignore[misc]
         if found:
             output(f"*** {found.mbps} Mb/s from {names[0]} to {names[1]}\n")
 
-    def do_tables(self, line: str) -> None:
-        """tables NODE: the predicted entries, and whether the switch has exactly these."""
-        found = self._ask("tables", node=line.strip())
-        if found:
-            output("\n".join(found["predicted"]) + "\n")
-            if found["installed"] is not None:
-                verdict = _VERDICTS[found["equal"]]
-                output(f"*** {len(found['installed'])} entries installed, {verdict}\n")
-
     def do_path(self, line: str) -> None:
         """path A B: the path of the scheme."""
         names = line.split()
@@ -193,41 +219,6 @@ class Prompt(CLI):  # type: ignore[misc]
         found = self._measure(PathTaken(names[0], names[1]))
         if found:
             output(" ".join(found.path) + "\n")
-
-    def do_fail(self, line: str) -> None:
-        """fail link A B | fail node A: take down a link, or all links of a node."""
-        self._change("fail", line)
-
-    def do_restore(self, line: str) -> None:
-        """restore link A B | restore node A: undo fail."""
-        self._change("restore", line)
-
-    def _change(self, op: str, line: str) -> None:
-        kind, *names = line.split() or [""]
-        found = self._ask(op, kind=kind, names=names)
-        if found:
-            detection = found["detection_ms"]
-            detected = "no change" if detection is None else f"detected after {detection} ms"
-            output(f"*** {detected}, converged after {found['converged_ms']} ms\n")
-            for note in LinkChange.from_json(found).notes():
-                output(f"*** {note}\n")
-
-    def do_kv(self, line: str) -> None:
-        """kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls: keys by their hashes."""
-        verb, key, value, copies, *more = [*shlex.split(line), *[""] * 4]
-        if any(more) or verb not in ("put", "get", "del", "where", "ls") or not (copies or "1").isdecimal():
-            output("usage: kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls\n")
-            return
-        descriptor = bulk.memory_file(value.encode())
-        try:
-            words = {"verb": verb, "key": key.encode().hex(), "origin": self.mn.hosts[0].name}
-            found = self._ask("kv", [descriptor], **words, replicas=int(copies or 1))
-            if verb == "get" and found is not None:
-                found = bulk.read(descriptor).decode(errors="replace") if found else f"there is no {key}"
-        finally:
-            os.close(descriptor)
-        if found is not None:
-            output(f"{found if isinstance(found, str) else json.dumps(found)}\n")
 
     def do_xterm(self, line: str, term: str = "xterm") -> None:
         """xterm NODE...: open a terminal window in each node."""
@@ -248,7 +239,10 @@ class Prompt(CLI):  # type: ignore[misc]
             super().do_xterm(line, term)
 
     def do_stats(self, line: str) -> None:
-        """stats [NODE]: counters of the agents and of the switches' ports."""
+        """stats [NODE]: counters of the agents and of the switches' ports; with options as `dcnlab stats`."""
+        if " -" in f" {line}":
+            self._run_command(f"stats {line}")
+            return
         found = self._measure(Stats())
         if found is None:
             return
