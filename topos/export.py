@@ -7,6 +7,7 @@ positions of the drawing (except JSON) and the attributes of links.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from topos import dot
 from topos.fabric import Fabric
 from topos.layout import positions
 
+#: Names that Mermaid takes as they are, and characters that mean something to it.
+_OWN_NAME, _SPECIAL = re.compile(r"[hs]\d+"), re.compile(r"[^\w .,:=/()+*-]")
 #: Above this many nodes a drawing by distances takes too long for a file: only families' own drawings.
 _MAX_DRAWN = 1000
 
@@ -66,12 +69,13 @@ def _dot(fabric: Fabric) -> str:
 
 def _mermaid(fabric: Fabric) -> str:
     """A flow chart without directions: servers as boxes, switches as rounded boxes."""
-    lines = ["graph LR"]
+    lines, ids = ["graph LR"], {}
     for node in fabric.nodes():
+        ids[node.name] = node.name if _OWN_NAME.fullmatch(node.name) else f"n{node.index}"
         opening, closing = ("[", "]") if node.kind == "server" else ("(", ")")
-        text = f"{node.name} {node.label}".replace('"', "#quot;")
-        lines.append(f'  {node.name}{opening}"{text}"{closing}')
-    lines += [f"  {a} --- {b}" for a, b, _ in _edges(fabric)]
+        text = _SPECIAL.sub(lambda found: f"#{ord(found[0])};", f"{node.name} {node.label}")
+        lines.append(f'  {ids[node.name]}{opening}"{text}"{closing}')
+    lines += [f"  {ids[a]} --- {ids[b]}" for a, b, _ in _edges(fabric)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ import typer
 from dcnlab.cli import quick
 from dcnlab.cli.app import QUICK, app
 from dcnlab.cli.loading import load
-from dcnlab.cli.show import StdoutState, print_json
+from dcnlab.cli.show import StdoutState, harmless, print_json
 from dcnlab.lab.errors import LabError
 
 #: The base class of errors in the command line itself, of which typer exports only subclasses.
@@ -60,7 +60,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: Any, 
         sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
     elif str(message) not in _noted:
         _noted.add(str(message))
-        print(f"note: {message}", file=sys.stderr)
+        print(harmless(f"note: {message}"), file=sys.stderr)
 
 
 def _run(words: list[str]) -> int:
@@ -111,7 +111,7 @@ def _keep_traceback() -> str:
 def _fail(text: str, code: int) -> NoReturn:
     """End with one line on standard error, and with ``--json`` one value on standard output as well."""
     _log.debug("exit %d", code, exc_info=True)
-    line = " ".join(text.split())
+    line = harmless(" ".join(text.split()))
     try:
         sys.stdout.flush()  # the error comes last where both go to one place
     except OSError:  # nobody reads it

@@ -20,6 +20,12 @@ _WIDEST = 1 << 16
 _PIPE_WIDTH = 200
 #: Seconds between two lines about progress.
 _LINES_S = 5.0
+#: Control characters, and those that turn the direction of writing, as they are shown.
+_CONTROLS = {
+    number: ascii(chr(number))[1:-1]
+    for number in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    if chr(number) not in "\t\n"
+}
 _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
@@ -49,9 +55,14 @@ def brief(text: str) -> str:
     return _RUN.sub(r"\1…", text)
 
 
+def harmless(text: str) -> str:
+    """A text as a terminal may have it: control characters are shown, and do nothing."""
+    return text.translate(_CONTROLS)
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print a table: on a terminal as wide as that, elsewhere at most 200 columns wide."""
-    cells = [tuple(map(str, row)) for row in rows]
+    cells = [tuple(harmless(str(cell)) for cell in row) for row in rows]
     if title or sys.stdout.isatty() or not _print_plain(columns, cells):
         _print_folded(columns, cells, title)
 
@@ -205,7 +216,7 @@ def short(value: float | None) -> str:
 def print_notes(name: str, notes: Iterable[str]) -> None:
     """Print what is to be said about the control of a lab's switches."""
     for line in notes:
-        print(f"{name}: {line}")
+        print(harmless(f"{name}: {line}"))
 
 
 def controlled(info: Mapping[str, Any], whole: bool = True) -> str:
@@ -223,7 +234,7 @@ def controlled(info: Mapping[str, Any], whole: bool = True) -> str:
 
 def print_ended(name: str, ended: Iterable[str]) -> None:
     """Print which processes of the lab have ended, and what to do."""
-    lines = [f"{name}: {line}" for line in ended]
+    lines = [harmless(f"{name}: {line}") for line in ended]
     if lines:
         print("\n".join(lines))
         print(f"{name}: they are not restarted: run `dcnlab down {name}` and launch the lab again")

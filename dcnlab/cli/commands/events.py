@@ -10,7 +10,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
-from dcnlab.cli.show import JsonFlag, print_json
+from dcnlab.cli.show import JsonFlag, harmless, print_json
 from dcnlab.lab.client import Lab
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def _line(record: Record) -> str:
     """An event as a line: local time, kind, text."""
     milliseconds = int(record.at * 1000) % 1000
     clock = time.strftime("%H:%M:%S", time.localtime(record.at))
-    return f"{clock}.{milliseconds:03d}  {record.kind:18}{record.event.text()}"
+    return f"{clock}.{milliseconds:03d}  {record.kind:18}{harmless(record.event.text())}"

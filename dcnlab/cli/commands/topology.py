@@ -9,7 +9,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import Topology
-from dcnlab.cli.show import JsonFlag, print_json, table
+from dcnlab.cli.show import JsonFlag, harmless, print_json, table
 from topos.export import WRITERS, document
 from topos.fabric import Fabric
 
@@ -61,7 +61,8 @@ def _written(fabric: Fabric, format: Format) -> str:
 
 def _show_network(fabric: Fabric) -> None:
     """Print a line per node: its label, and the neighbour at each port."""
-    print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links")
+    counts = f"{fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links"
+    print(f"{harmless(fabric.spec)}: {counts}")
     rows = (
         (
             node.name,

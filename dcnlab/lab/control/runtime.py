@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import socket
 import stat
 from collections.abc import Iterator
@@ -14,17 +15,23 @@ from pathlib import Path
 from dcnlab.lab.errors import LabError, UsageError
 
 _LONGEST = 32
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
+#: Of the 107 bytes that an address has, three are for the name that a socket has at first.
+_LONGEST_PATH = 104
 
 
 def directory() -> Path:
     """The user's folder for control sockets, created with mode 0700 if it is missing.
 
-    Raises LabError if another user owns it, or others have access.
+    Raises LabError if another user owns it, if others have access, or if it cannot be a folder.
     """
     base = os.environ.get("XDG_RUNTIME_DIR")
     path = Path(base) / "dcnlab" if base and os.access(base, os.W_OK) else Path(f"/tmp/dcnlab-{os.getuid()}")
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.lstat()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise LabError(f"{path} must be a folder of yours with mode 0700 ({error.strerror})") from error
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
         raise LabError(f"{path} must be a folder of yours with mode 0700: remove it and try again")
     return path
@@ -32,9 +39,13 @@ def directory() -> Path:
 
 def socket_path(name: str) -> Path:
     """The control socket of a lab; UsageError for a name that is not allowed."""
-    if not name or len(name) > _LONGEST or not name.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"{name!r} is not a valid lab name: use at most {_LONGEST} letters, digits, - and _")
-    return directory() / f"{name}.sock"
+    if len(name) > _LONGEST or not _NAME.fullmatch(name):
+        kinds = "small letters, digits and -, and begin with a letter or digit"
+        raise UsageError(f"{name!r} is not a valid lab name: use at most {_LONGEST} {kinds}")
+    path = directory() / f"{name}.sock"
+    if (excess := len(os.fsencode(path)) - _LONGEST_PATH) > 0:
+        raise LabError(f"{path} is {excess} bytes too long for a socket: set XDG_RUNTIME_DIR to a shorter path")
+    return path
 
 
 def free_name() -> str:

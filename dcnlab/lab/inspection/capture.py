@@ -49,7 +49,7 @@ def command(
         "-i",
         where,
         *options,
-        *([chosen] if chosen else []),
+        *(["--", chosen] if chosen else []),  # an expression is never an option
     ]
 
 

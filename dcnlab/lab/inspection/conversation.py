@@ -82,7 +82,7 @@ def _names(request: dict[str, Any], listening: Iterable[str]) -> str:
 
 def _capture(namespace: str, interface: str, expression: str) -> subprocess.Popen[bytes]:
     inside = ["nsenter", f"--net=/run/netns/{namespace}", "--"]
-    words = [*inside, *_TCPDUMP, "--immediate-mode", "-i", interface, "-U", "-w", "-", expression]
+    words = [*inside, *_TCPDUMP, "--immediate-mode", "-i", interface, "-U", "-w", "-", "--", expression]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
 
