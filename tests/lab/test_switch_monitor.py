@@ -18,8 +18,8 @@ def test_an_echo_is_answered() -> None:
         near.setblocking(False)
         bridge = Bridge("s0", 1, ())
         switch = _Switch(0, Shard(0, (bridge,)), bridge, {}, socket=near)
-        far.send(struct.pack(">BBHI", 4, ECHO_REQUEST, 12, 77) + b"idle")
+        far.send(struct.pack(">BBHI", 6, ECHO_REQUEST, 12, 77) + b"idle")
         assert [change for data in switch.received() for change in switch.monitor.feed(data)] == []
         switch.reply()
         switch.reply()  # once is enough
-        assert far.recv(100) == struct.pack(">BBHI", 4, ECHO_REPLY, 12, 77) + b"idle"
+        assert far.recv(100) == struct.pack(">BBHI", 6, ECHO_REPLY, 12, 77) + b"idle"

@@ -39,8 +39,9 @@ _RECEIVE = 1 << 18
 class SwitchFastPath:
     """The switch fast path of a lab."""
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        """Raises LabError where the kernel or its security policy forbids it."""
+    def __init__(self, shards: Sequence[Shard], version: int) -> None:
+        """The switches speak ``version`` of OpenFlow; raises LabError where the kernel or its security policy
+        forbids it."""
         bridges = [(shard, bridge) for shard in shards for bridge in shard.bridges]
         try:
             self._maps = SwitchMaps.open(len(bridges))
@@ -50,7 +51,7 @@ class SwitchFastPath:
         self._switches = {}
         for number, (shard, bridge) in enumerate(bridges):
             ports = {port: indices[shard.index][name] for name, port in bridge.ports}
-            self._switches[bridge.name] = _Switch(number, shard, bridge, ports)
+            self._switches[bridge.name] = _Switch(number, shard, bridge, ports, version)
             self._maps.add_ports(number, ports.values())
             self._maps.set_basis(number, zlib.crc32(bridge.dpid.to_bytes(8, "big")))
         self._selector = selectors.DefaultSelector()
@@ -158,7 +159,9 @@ def launch(mode: FastPathMode, running: Running) -> tuple[SwitchFastPath | None,
         reason = "Open vSwitch's datapath is in the kernel" if running.shards else "there are no switches"
         return None, f"off: {reason}"
     try:
-        path = SwitchFastPath(running.shards)
+        path = SwitchFastPath(
+            running.shards, monitor.OPENFLOW_15 if running.choice.tables else monitor.OPENFLOW_13
+        )
     except LabError as error:
         if mode == "on":
             hint = "`--switch-fast-path auto` does without it"
@@ -182,6 +185,7 @@ class _Switch:
     shard: Shard
     bridge: Bridge
     ports: dict[int, int]
+    version: int = monitor.OPENFLOW_15
     table: dict[Key, Entry] = field(default_factory=dict)
     monitor: Monitor = field(default_factory=Monitor)
     socket: socket.socket | None = None
@@ -191,15 +195,16 @@ class _Switch:
 
     def connect(self) -> bool:
         """Connect, and ask for all entries; False where no daemon listens."""
+        fresh = Monitor(self.version)
         handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
             handle.connect(str(self.shard.rundir / f"{self.bridge.name}.mgmt"))
-            handle.sendall(monitor.hello())
+            handle.sendall(fresh.hello())
         except OSError:
             handle.close()
             return False
         handle.setblocking(False)
-        self.table, self.monitor, self.socket, self.answered = {}, Monitor(), handle, 0
+        self.table, self.monitor, self.socket, self.answered = {}, fresh, handle, 0
         return True
 
     def disconnect(self) -> None:
@@ -236,7 +241,7 @@ class _Switch:
         """Send a barrier; False while there is no connection."""
         try:
             if self.socket is not None:
-                self.socket.send(monitor.barrier(barrier))
+                self.socket.send(self.monitor.ask(barrier))
         except OSError:
             return False
         return self.socket is not None

@@ -1,7 +1,8 @@
-"""Open vSwitch's flow monitor over OpenFlow 1.5: first every entry of a switch, then every change.
+"""Open vSwitch's flow monitor: first every entry of a switch, then every change.
 
-``ovs-ofctl -O OpenFlow15 monitor BRIDGE watch:`` prints the same.  OpenFlow has no monitor of groups, but from
-version 1.4 a switch forwards requests that change groups, of any client; then all groups are asked for again.
+``ovs-ofctl monitor BRIDGE watch:`` prints the same.  OpenFlow has no monitor of groups, but from version 1.4 a
+switch forwards requests that change groups, of any client; then all groups are asked for again.  So groups are
+known over OpenFlow 1.5 and not over 1.3, which is all that switches speak with a controller of the user's.
 Bytes in, changes out: no sockets here.
 """
 
@@ -12,22 +13,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _HEADER = struct.Struct(">BBHI")
-_VERSION = 6
-_HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
+OPENFLOW_13, OPENFLOW_15 = 4, 6
+_HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY, _VENDOR = 0, 1, 2, 3, 4
 _MULTIPART_REQUEST, _MULTIPART_REPLY, _BARRIER_REQUEST, _BARRIER_REPLY = 18, 19, 20, 21
 _SET_ASYNC, _REQUEST_FORWARD = 28, 32
 #: Type and flags of a multipart message.
 _MULTIPART = struct.Struct(">HH4x")
 _GROUP_DESC, _FLOW_MONITOR, _MORE = 7, 16, 1
+_ANY_MATCH = struct.pack(">HH4x", 1, 4)
 #: Monitor 0: the entries of all tables, additions, deletions, changes, all with instructions.
-_WATCH = struct.pack(">IIIHBB", 0, 0xFFFFFFFF, 0xFFFFFFFF, 0x1F, 0xFF, 0) + struct.pack(">HH4x", 1, 4)
+_WATCH = struct.pack(">IIIHBB", 0, 0xFFFFFFFF, 0xFFFFFFFF, 0x1F, 0xFF, 0) + _ANY_MATCH
+#: The same in 1.3, by an extension of the Open Networking Foundation: its number, the type, the request.
+_EXPERIMENTER, _ONF = 0xFFFF, struct.pack(">II", 0x4F4E4600, 1870)
+_WATCH_13 = _ONF + struct.pack(">IHHIB3x", 0, 0x3F, 4, 0xFFFFFFFF, 0xFF) + _ANY_MATCH
 _ALL_GROUPS = struct.pack(">I4x", 0xFFFFFFFC)
 #: Forward requests that change groups, to a client that is not the master or slave.
 _FORWARD_REQUESTS = struct.pack(">HHI", 11, 8, 1)
-#: Length, event, table, idle timeout, priority, cookie; then the match.
-_UPDATE = struct.Struct(">HHBxH2xH4xQ")
+#: Length and event, table, idle timeout, priority; then the match.  In 1.3: priority, idle timeout, table.
+_UPDATE, _UPDATE_13 = struct.Struct(">4xBxH2xH12x"), struct.Struct(">6xHH4xB9x")
 _MATCH, _UPDATE_HEAD = struct.Struct(">HH"), struct.Struct(">HH")
-_INITIAL, _ADDED, _DELETED, _MODIFIED, _PAUSED = 0, 1, 2, 3, 5
+#: Events: those with an entry that is there, that of one that is deleted.
+_THERE, _DELETED, _PAUSED = {OPENFLOW_15: (0, 1, 3), OPENFLOW_13: (0, 2)}, {OPENFLOW_15: 2, OPENFLOW_13: 1}, 5
 #: Of a group: length, type, number, length of its buckets; of a bucket: length, that of its actions; of a
 #: property of buckets: type, length.
 _GROUP, _BUCKET, _PROPERTY = struct.Struct(">HBxIH6x"), struct.Struct(">HH4x"), struct.Struct(">HH")
@@ -77,21 +83,11 @@ class Group:
 Change = tuple[Key, Entry | None]
 
 
-def hello() -> bytes:
-    """What a connection begins with: the version, and the request of a monitor."""
-    watch = _message(_MULTIPART_REQUEST, _MULTIPART.pack(_FLOW_MONITOR, 0) + _WATCH)
-    return _message(_HELLO) + _message(_SET_ASYNC, _FORWARD_REQUESTS) + _ask_groups() + watch
-
-
-def barrier(number: int) -> bytes:
-    """A request that is answered after all changes that the switch has reported before."""
-    return _message(_BARRIER_REQUEST, number=number)
-
-
 class Monitor:
-    """What one switch sends, in order."""
+    """What one switch sends, in order, by ``version`` of OpenFlow."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: int = OPENFLOW_15) -> None:
+        self._version = version
         self._received = b""
         #: Bytes to send.
         self.replies = b""
@@ -99,9 +95,22 @@ class Monitor:
         self.barrier = 0
         #: The groups by number; not as they are now while an answer is awaited.
         self.groups: dict[int, Group] = {}
-        self.awaits_groups = True
+        self.awaits_groups = version == OPENFLOW_15
         self._stale = False
         self._described: dict[int, Group] = {}
+
+    def hello(self) -> bytes:
+        """What a connection begins with: the version, and the request of a monitor."""
+        if self._version == OPENFLOW_13:
+            watch = _MULTIPART.pack(_EXPERIMENTER, 0) + _WATCH_13
+            return self._message(_HELLO) + self._message(_MULTIPART_REQUEST, watch)
+        watch = self._message(_MULTIPART_REQUEST, _MULTIPART.pack(_FLOW_MONITOR, 0) + _WATCH)
+        begin = self._message(_HELLO) + self._message(_SET_ASYNC, _FORWARD_REQUESTS)
+        return begin + self._ask_groups() + watch
+
+    def ask(self, number: int) -> bytes:
+        """A barrier: a request that is answered after all changes that the switch has reported before."""
+        return self._message(_BARRIER_REQUEST, number=number)
 
     def feed(self, data: bytes) -> Iterator[Change | None]:
         """The changes in bytes from the switch, None for one of groups; MonitorError where there will be no
@@ -112,10 +121,10 @@ class Monitor:
             if len(self._received) < size:
                 return
             body, self._received = self._received[_HEADER.size : size], self._received[size:]
-            if kind == _ERROR:
-                raise MonitorError("the switch refuses the flow monitor")
+            if kind in (_ERROR, _VENDOR):  # refused, or in 1.3 paused since we read too slowly
+                raise MonitorError(f"the switch ends the flow monitor (message type {kind})")
             if kind == _ECHO_REQUEST:
-                self.replies += _message(_ECHO_REPLY, body, number)
+                self.replies += self._message(_ECHO_REPLY, body, number)
             elif kind == _BARRIER_REPLY:
                 self.barrier = number
             elif kind == _REQUEST_FORWARD:
@@ -127,7 +136,9 @@ class Monitor:
     def _multipart(self, body: bytes) -> Iterator[Change | None]:
         kind, flags = _MULTIPART.unpack_from(body)
         if kind == _FLOW_MONITOR:
-            yield from _changes(body)
+            yield from self._changes(body, _MULTIPART.size)
+        elif kind == _EXPERIMENTER and body.startswith(_ONF, _MULTIPART.size):
+            yield from self._changes(body, _MULTIPART.size + len(_ONF))
         elif kind == _GROUP_DESC:
             self._described.update(_groups(body))
             if not flags & _MORE:
@@ -141,34 +152,34 @@ class Monitor:
         self._stale = self.awaits_groups
         if not self.awaits_groups:
             self.awaits_groups = True
-            self.replies += _ask_groups()
+            self.replies += self._ask_groups()
 
+    def _ask_groups(self) -> bytes:
+        return self._message(_MULTIPART_REQUEST, _MULTIPART.pack(_GROUP_DESC, 0) + _ALL_GROUPS)
 
-def _ask_groups() -> bytes:
-    return _message(_MULTIPART_REQUEST, _MULTIPART.pack(_GROUP_DESC, 0) + _ALL_GROUPS)
+    def _message(self, kind: int, body: bytes = b"", number: int = 0) -> bytes:
+        return _HEADER.pack(self._version, kind, _HEADER.size + len(body), number) + body
 
+    def _changes(self, body: bytes, at: int) -> Iterator[Change]:
+        while at + _UPDATE_HEAD.size <= len(body):
+            size, event = _UPDATE_HEAD.unpack_from(body, at)
+            deleted = event == _DELETED[self._version]
+            if event == _PAUSED:
+                raise MonitorError("the switch pauses the flow monitor: it is read too slowly")
+            if deleted or event in _THERE[self._version]:
+                key, entry = self._change(body[at : at + size])
+                yield key, None if deleted else entry
+            at += max(size, _UPDATE_HEAD.size)
 
-def _message(kind: int, body: bytes = b"", number: int = 0) -> bytes:
-    return _HEADER.pack(_VERSION, kind, _HEADER.size + len(body), number) + body
-
-
-def _changes(body: bytes) -> Iterator[Change]:
-    at = _MULTIPART.size
-    while at + _UPDATE_HEAD.size <= len(body):
-        size, event = _UPDATE_HEAD.unpack_from(body, at)
-        if event == _PAUSED:
-            raise MonitorError("the switch pauses the flow monitor: it is read too slowly")
-        if event in (_INITIAL, _ADDED, _DELETED, _MODIFIED):
-            yield _change(body[at : at + size])
-        at += max(size, _UPDATE_HEAD.size)
-
-
-def _change(update: bytes) -> Change:
-    _, event, table, idle, priority, _ = _UPDATE.unpack_from(update)
-    _, size = _MATCH.unpack_from(update, _UPDATE.size)
-    end = _UPDATE.size + (size + 7) // 8 * 8
-    key = Key(table, priority, update[_UPDATE.size + 4 : _UPDATE.size + size])
-    return key, None if event == _DELETED else Entry(update[end:], idle)
+    def _change(self, update: bytes) -> tuple[Key, Entry]:
+        if self._version == OPENFLOW_13:
+            priority, idle, table = _UPDATE_13.unpack_from(update)
+        else:
+            table, idle, priority = _UPDATE.unpack_from(update)
+        _, size = _MATCH.unpack_from(update, _UPDATE.size)
+        end = _UPDATE.size + (size + 7) // 8 * 8
+        key = Key(table, priority, update[_UPDATE.size + _MATCH.size : _UPDATE.size + size])
+        return key, Entry(update[end:], idle)
 
 
 def _groups(body: bytes) -> Iterator[tuple[int, Group]]:
