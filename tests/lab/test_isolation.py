@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation import seccomp
 from dcnlab.lab.emulation.isolation.identities import users
 from dcnlab.lab.errors import UsageError
 from tests.capabilities import lacking
@@ -44,6 +45,29 @@ with Lab("torus:2", "pow", isolate=True) as lab:
     settings = lab.run("h0", ["ssh", "-G", "elsewhere"]).stdout.splitlines()
     print([line for line in settings if line.startswith("port ")])
 """
+SHARED = """
+import ctypes, errno, json, platform, socket, sys
+wrong, allowed = [], json.loads(sys.argv[1])
+for family in range(64):
+    try:
+        socket.socket(family, socket.SOCK_RAW if family in (16, 17, 44) else socket.SOCK_DGRAM).close()
+    except OSError as error:
+        if family in allowed and error.errno == errno.EAFNOSUPPORT and family != 44:
+            wrong.append(family)
+        if family not in allowed and error.errno != errno.EAFNOSUPPORT:
+            wrong.append((family, error.errno))
+    else:
+        if family not in allowed:
+            wrong.append(("open", family))
+call = ctypes.CDLL(None, use_errno=True).syscall
+keys = {"x86_64": (248, 249, 250), "aarch64": (217, 218, 219)}[platform.machine()]
+others = (0x40000000 | 39,) if platform.machine() == "x86_64" else ()
+for number in (425, 426, 427, *keys, *others):
+    ctypes.set_errno(0)
+    if call(number, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != errno.ENOSYS:
+        wrong.append((number, ctypes.get_errno()))
+print(wrong)
+"""
 SCRIPT = """
 host = net.get("h0")
 print("PING", host.cmd("ping -c1 -W5", net.get("h3").IP()))
@@ -60,6 +84,13 @@ def lab() -> Iterator[Lab]:
     """Hosts that are linked directly, so that each has a number for its neighbours' namespaces."""
     with Lab("torus:2x2", "pow", isolate=True) as one:
         yield one
+
+
+@pytest.mark.lab
+def test_what_belongs_to_no_namespace_is_closed(lab: Lab) -> None:
+    """Sockets of other families, io_uring, keys of the kernel, calls of another ABI."""
+    done = lab.run("h0", [PYTHON, "-c", SHARED, json.dumps(sorted(seccomp.FAMILIES))])
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 @pytest.mark.lab

@@ -79,6 +79,7 @@ class Isolation:
             with contextlib.closing(_Descriptor(f"/proc/{first.pid}/ns/pid")) as namespace:
                 set_namespace(namespace.number, CLONE_NEWPID)
             seccomp.pretend()
+            seccomp.close_shared()
             return subprocess.Popen(command, **options)
 
         return netns.threaded(begin)
