@@ -49,10 +49,10 @@ SHARES = {
     "hdcube:7,1": "dcube,dcube-shortest,ecmp",
     "torus:32x32": "dor,ecmp",
     "clot:32x32": "pow,dor,ecmp",
-    "jellyfish:16,128,8": "ecmp,ksp:k=8",
-    "xpander:8,32": "ecmp",
+    "jellyfish:16,128,8": "ecmp,updown",
+    "xpander:8,32": "ecmp,updown",
     "dragonfly:8,4,4": "dor,valiant,ecmp",
-    "slimfly:9": "ecmp",
+    "slimfly:9": "ecmp,updown",
 }
 
 

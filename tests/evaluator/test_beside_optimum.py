@@ -25,6 +25,7 @@ from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.traffic.patterns import traffic
 from tests.lab.lines import dcnlab
+from topos.graph import LinkState
 from topos.registry import fabric, from_networkx
 from topos.spec import SpecError
 
@@ -125,6 +126,18 @@ def test_no_scheme_exceeds_the_optimum_and_lost_flows_have_no_share() -> None:
     untold = flows(bind("shortest", network), wanted, failed.links, failure_knowledge="no")
     assert untold.delivered.sum() < told.delivered.sum()
     assert math.isnan(theta_of(network, untold, wanted, missing))
+
+
+def test_a_pair_on_two_lines_that_has_no_path_is_one_pair(tmp_path: Path) -> None:
+    network, path = fabric("bcube:2,1"), tmp_path / "pairs"
+    path.write_text("h0 h1\nh0 h1\nh2 h3\n")
+    wanted = traffic(network, str(path)).by_destination()
+    cut = LinkState(frozenset(int(link) for link in network.adjacency.link[network.adjacency.start[0] :][:2]))
+    found = optimum_of(network, wanted, cut)
+    assert found.found.problem.unreachable == 1
+    routed = flows(bind("ecmp", network), wanted, cut)
+    # The busiest server would send two units, so that one unit is half of the demand.
+    assert theta_of(network, routed, wanted, 1) == pytest.approx(2)
 
 
 @pytest.mark.parametrize(("spec", "name"), [("bcube:4,1", "ecmp"), ("torus:4x4", "dor"), ("dcell:3,1", "dfr")])

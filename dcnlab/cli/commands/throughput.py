@@ -219,6 +219,8 @@ def _show(rows: dict[str, dict[str, Any]], beside: Beside | None) -> None:
             f"optimum: theta {found.lower:.4f} to {found.upper:.4f} ({how});"
             f" volume bound {beside.volume_bound:.4f}"
         )
+        if missing := found.problem.unreachable:
+            print(f"{missing} pairs have no path and are left out")
     columns = ("delivered", "aggregate", "least", "abt") + (("theta",) if beside else ())
     lines = [
         (name, *(cell(row[key]) for key in columns), *((_percent(row),) if beside else ()))

@@ -122,8 +122,9 @@ def theta_of(fabric: Fabric, routed: Flows, wanted: Traffic, unreachable: int = 
 
     ``wanted`` is in the order of ``routed``.  NaN where a flow that has a path is not delivered.
     """
-    delivered = int(routed.delivered.sum())
-    if delivered + unreachable < len(routed) or not delivered:
+    lost = np.logical_not(routed.delivered)
+    pairs = np.unique(routed.sources[lost].astype(np.int64) * fabric.size + routed.destinations[lost])
+    if len(pairs) > unreachable or lost.all():
         return math.nan
     loads = routed.scaled(normalised(wanted)).loads(len(fabric.adjacency.peer))
     return 1 / float((loads / port_capacities(fabric)).max())
