@@ -14,6 +14,7 @@
     attendant.py  in its place where only the user's applications run
     applications.py  which library these are written for
     checksums.py  completes checksums that hosts leave open, in packets that pass through a controller
+    conversation.py  what a switch and a foreign controller say, with the answers that the lab corrects
     client.py   the lab's side: the controller's process and its control channel
 
 ``rules``, ``plan``, ``dump``, ``arp``, ``nd``, ``checksums`` and ``core`` are pure.  Only ``lower``,

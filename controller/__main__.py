@@ -53,6 +53,8 @@ def main() -> int:
     try:
         rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
         foreign = _load(lab, backend, options.application)
+        if foreign and options.sockets is not None:
+            backend.correct_answers(options.sockets)
         application.beside_others = bool(foreign)
         arguments = (
             (scheme, lab, options.resume, options.switches, options.sockets)

@@ -15,9 +15,11 @@ import socket
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from controller.checksums import complete_message
+from controller.conversation import Answers, Conversation
 
 NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
 
@@ -85,14 +87,18 @@ _parse = _messages.msg
 
 
 def _parse_completed(datapath: Any, version: int, kind: int, size: int, xid: int, message: bytes) -> Any:
-    """The library's parser of messages, for packets with complete checksums."""
-    return _parse(datapath, version, kind, size, xid, complete_message(bytes(message)))
+    """The library's parser of messages, for complete checksums and answers as the lab corrects them."""
+    return _parse(datapath, version, kind, size, xid, datapath.told.answered(complete_message(bytes(message))))
 
 
 _messages.msg = _parse_completed
 
 _Datapath: Any = _controller.Datapath
 _numbers = itertools.count(1)
+
+
+def _as_it_is(switch: int, request: bytes, answer: bytes) -> bytes:
+    return answer
 
 
 class _Connection(_Datapath):  # type: ignore[misc]
@@ -103,12 +109,27 @@ class _Connection(_Datapath):  # type: ignore[misc]
 
     #: Connections are numbered in the order in which they were accepted.
     number = 0
+    #: Where the lab corrects what the switch answers.
+    folder: Path | None = None
+
+    def __init__(self, *arguments: Any) -> None:
+        correct = Answers.at(self.folder).correct if self.folder is not None else _as_it_is
+        self.told = Conversation(correct)
+        super().__init__(*arguments)
+
+    def send(self, buf: bytes, close_socket: bool = False) -> Any:
+        return super().send(self.told.asked(bytes(buf)), close_socket)
 
     def _recv_loop(self) -> None:
         try:
             super()._recv_loop()
         finally:
             self.send(b"", close_socket=True)
+
+
+def correct_answers(folder: Path) -> None:
+    """Have the lab correct what switches answer, by its socket in ``folder``."""
+    _Connection.folder = folder
 
 
 def load(name: str) -> None:

@@ -8,6 +8,7 @@ reach its receiver with a wrong checksum once the controller sends it out again.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from hostagent.forwarding.packet import checksum
 
@@ -73,13 +74,13 @@ def _complete(frame: bytearray, ip: int, begin: int, end: int, protocol: int, ad
 
 
 class Messages:
-    """Bytes of a switch's connection, passed on message by message with complete checksums.
+    """Bytes of one direction of a switch's connection, passed on message by message, as ``change`` makes them.
 
     A connection that does not begin with an OpenFlow version, such as one by TLS, passes as it is.
     """
 
-    def __init__(self) -> None:
-        self._waiting = bytearray()
+    def __init__(self, change: Callable[[bytes], bytes] = complete_message) -> None:
+        self._change, self._waiting = change, bytearray()
         self._openflow: bool | None = None
 
     def passed_on(self, data: bytes) -> bytes:
@@ -97,7 +98,7 @@ class Messages:
                 length = len(self._waiting) - at
             if len(self._waiting) - at < length:
                 break
-            parts.append(complete_message(bytes(self._waiting[at : at + length])))
+            parts.append(self._change(bytes(self._waiting[at : at + length])))
             at += length
         del self._waiting[:at]
         return b"".join(parts)

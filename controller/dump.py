@@ -30,10 +30,7 @@ _STATISTICS = re.compile(r"(?:duration|table|n_packets|n_bytes|idle_age|hard_age
 _RULE = re.compile(r"cookie=(0x[0-9a-f]+), (?:priority=(\d+),?)?(\S*) ?actions=(\S+)")
 _GROUP = re.compile(r"group_id=(\d+),type=select,(bucket=\S+)")
 _BUCKET = re.compile(r"(?:bucket_id:\d+,)?(?:weight:(\d+),)?actions=(\S*?),?")
-_ETH_TYPES = {
-    "ip": rules.IPV4, "arp": rules.ARP, "ipv6": rules.IPV6, "icmp6": rules.IPV6,
-    "rarp": 0x8035, "mpls": 0x8847, "mplsm": 0x8848,
-}  # fmt: skip
+_ETH_TYPES = {"ip": rules.IPV4, "arp": rules.ARP, "ipv6": rules.IPV6, "icmp6": rules.IPV6}
 
 
 class DumpError(ValueError):
@@ -85,7 +82,7 @@ def parse_rule(line: str) -> Rule:
     cookie, priority, match, actions = parts.groups()
     try:
         return Rule(
-            int(priority or rules.DEFAULT_PRIORITY), parse_match(match), parse_actions(actions), int(cookie, 16)
+            int(priority or rules.DEFAULT_PRIORITY), _match(match), parse_actions(actions), int(cookie, 16)
         )
     except (ValueError, KeyError) as error:
         raise DumpError(f"not a rule of the controller: {line} ({error})") from error
@@ -135,16 +132,13 @@ def _set_field(name: str, value: str) -> SetField:
     raise DumpError(f"unknown field {name}")
 
 
-def parse_match(text: str) -> Match:
-    """The match from text such as ``ip,nw_dst=10.0.0.1``; ValueError for fields that Match does not have."""
+def _match(text: str) -> Match:
     eth_type = in_port = icmpv6_type = 0
     addresses = dict.fromkeys(("dl_src", "dl_dst", "nw_dst", "ipv6_dst"), rules.ANY)
     for name, _, value in (part.partition("=") for part in text.split(",") if part):
         match name:
-            case _ if name in _ETH_TYPES:
+            case "ip" | "arp" | "ipv6" | "icmp6":
                 eth_type = _ETH_TYPES[name]
-            case "dl_type":
-                eth_type = int(value, 16)
             case "in_port":
                 in_port = int(value)
             case "icmp_type":

@@ -199,7 +199,7 @@ def test_flows_counts_pings_that_the_kernel_forwards(two_labs: tuple[Lab, Lab]) 
         set_entries(lab, entries)
         before = counted(lab)
         assert lab.ping("h0", "h1").held
-        done = lab.run("h0", ["ping", "-q", "-c", "20", "-i", "0.01", "10.0.0.2"])
+        done = lab.run("h0", ["ping", "-q", "-c", "20", "-i", ".01", "10.0.0.2"])
         assert done.returncode == 0, done.stdout
         now = counted(lab)
         grown = {key: tuple(a - b for a, b in zip(now[key], before[key], strict=True)) for key in now}
@@ -299,7 +299,7 @@ def test_a_capture_sees_every_packet_and_a_rate_holds() -> None:
 _CAPTURE = """
 exec 3< <(exec timeout 30 tcpdump -n -l -c 20 -i s0-eth1 icmp 2>&1)
 while read -r -u 3 line; do [[ $line == listening* ]] && break; done
-nsenter --net=/run/netns/h0 ping -q -c 10 -i 0.01 10.0.0.2 >&2
+nsenter --net=/run/netns/h0 ping -q -c 10 -i .01 10.0.0.2 >&2
 cat <&3
 """
 

@@ -7,7 +7,7 @@ links and switches are created.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
@@ -24,6 +24,9 @@ from dcnlab.lab.options.local_part import LocalPart
 from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Port
+
+if TYPE_CHECKING:
+    from dcnlab.lab.emulation.switches.answering import Answering
 
 OnLinkChange = Callable[[Port, bool], None]
 OnEvent = Callable[[dict[str, Any]], None]
@@ -53,10 +56,14 @@ def launch(
     agents = spawn_agents(config, fabric, on_link_change, part)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
+    answering = _answer_foreign(shards, outside) if config.choice().kind in ("remote", "app") else None
     controller = spawn_controller(
         config, fabric, shards, outside, on_link_change, on_controller_event, part=part
     )
-    running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside, part=part)
+    running = Running(
+        config, fabric, scheme, shards, controller, agents, datapath,
+        outside=outside, part=part, early_answering=answering,
+    )  # fmt: skip
     network.build_network(running, clock, guard)
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
@@ -72,6 +79,16 @@ def launch(
             controllers.wait_connected(running.choice, shards, running.connections, outside)
     running.seconds = clock.finish()
     return running
+
+
+def _answer_foreign(shards: tuple[Shard, ...], outside: Outside) -> Answering:
+    """Correct what switches answer to controllers that are not ours."""
+    from dcnlab.lab.emulation.switches.answering import Answering
+
+    answering = Answering(shards)
+    answering.start()
+    outside.serve_answers = answering.serve
+    return answering
 
 
 def enable_protocols(running: Running) -> None:

@@ -11,12 +11,14 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 #: Seconds within which a controller must accept a connection.
 CONNECT_TIMEOUT = 5.0
+#: What the forwarder gets with listening sockets, and with its connection to what corrects answers.
+_LISTENERS, ANSWERS = b"l", b"a"
 #: The files of TLS.
 TLS_FILES = ("key", "cert", "ca")
 
@@ -142,6 +144,8 @@ class Outside:
     rest: socket.socket | None = None
     #: The text of the files of TLS by name.
     tls: dict[str, bytes] = field(default_factory=dict)
+    #: Corrects answers of switches for the forwarder, by a connection.
+    serve_answers: Callable[[socket.socket], None] | None = None
     _rest_of_line: bytes = b""
     _error: str = ""
     #: Those that the forwarder accepts connections at, should it be started again.
@@ -168,7 +172,12 @@ class Outside:
 
     def _send_listeners(self) -> None:
         assert self.remote is not None
-        socket.send_fds(self.remote, [b"."], [listener.fileno() for listener in self._listeners])
+        if self.serve_answers is not None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                socket.send_fds(self.remote, [ANSWERS], [theirs.fileno()])
+            self.serve_answers(ours)
+        socket.send_fds(self.remote, [_LISTENERS], [listener.fileno() for listener in self._listeners])
 
     def renew(self, remote: int) -> None:
         """Go on with a new forwarder, by the descriptor of its channel."""

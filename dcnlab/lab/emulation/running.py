@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
@@ -24,10 +24,14 @@ from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options import images
 from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.link_shape import bits_per_second
 from dcnlab.lab.options.local_part import LocalPart
 from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Link, Port
+
+if TYPE_CHECKING:
+    from dcnlab.lab.emulation.switches.answering import Answering
 
 #: No agent is started again as often, and no supervisor of agents.  Not multiples of 256: credits know a
 #: generation by its last byte.
@@ -60,6 +64,8 @@ class Running:
     known: neighbours.Addresses = field(default_factory=dict)
     #: What of the fabric this machine runs; None: all of it.
     part: LocalPart | None = None
+    #: What corrects the answers of switches, where a foreign controller needs it at the launch.
+    early_answering: Answering | None = None
     #: Where the generations of agents begin: above those that agents on other machines may know of them.
     generation: int = 0
 
@@ -173,6 +179,23 @@ class Running:
         self.impairments = Impairments(
             self.fabric, self.local_ends, self.config.shape, self.config.shapes(self.fabric)
         )
+
+    @cached_property
+    def answering(self) -> Answering:
+        """Corrects what switches answer about packets and ports; imported where it is needed."""
+        from dcnlab.lab.emulation.switches.answering import Answering
+
+        answering = self.early_answering or Answering(self.shards)
+        answering.rate = self._rate
+        return answering
+
+    def _rate(self, switch: str, port: int) -> float:
+        """The rate of the link at a port in bit/s; 0 where it has none, or the port has no link."""
+        node = self.fabric.index(switch)
+        if port not in dict(self.fabric.ports(node)):
+            return 0.0
+        rate = self.impairments.shape(self.fabric.link_at(node, port)).rate
+        return bits_per_second(rate) if rate else 0.0
 
 
 def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]:

@@ -1,17 +1,13 @@
-"""The entries of a switch, of any controller, with counters: the sum of Open vSwitch's and the kernel's."""
+"""The entries of a switch with their live counters, as Open vSwitch counts them, by any controller."""
 
 from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from controller import dump
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.running.lab import RunningLab
-
-if TYPE_CHECKING:
-    from dcnlab.lab.switchpath.driver import SwitchFastPath
 
 _FLOW = re.compile(
     r"cookie=(?P<cookie>0x[0-9a-f]+), duration=(?P<duration>[\d.]+)s, table=(?P<table>\d+),"
@@ -51,21 +47,5 @@ def flows(session: RunningLab, node: int) -> dict[str, Any]:
     text = session.running.shard(name).run("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", name)
     at = time.monotonic()
     found = [entry for entry in map(parse, text.splitlines()) if entry is not None]
-    if session.switch_path is not None:
-        for entry in found:
-            _add_kernel(session.switch_path, name, entry)
     found.sort(key=lambda entry: (entry["table"], -entry["priority"], entry["match"]))
     return {"switch": name, "at": at, "flows": found}
-
-
-def _add_kernel(path: SwitchFastPath, switch: str, entry: dict[str, Any]) -> None:
-    """Add to an entry's counters what the kernel has forwarded by it."""
-    if entry["table"]:
-        return  # the kernel has the first table only
-    try:
-        match = dump.parse_match(entry["match"])
-    except ValueError:  # it compares what the kernel does not: Open vSwitch alone forwards by it
-        return
-    packets, size = path.entry_counts(switch, entry["priority"], match)
-    entry["packets"] += packets
-    entry["bytes"] += size

@@ -84,8 +84,7 @@ def is_ours(line: str) -> bool:
 def _by_kernel(path: SwitchFastPath, switch: str, line: str) -> int:
     """Packets that the switch fast path has forwarded by an installed entry."""
     try:
-        rule = dump.parse_rule(line)
-        return path.entry_counts(switch, rule.priority, rule.match)[0]
+        return path.packets(switch, dump.parse_rule(line))
     except dump.DumpError:  # a group, or an entry of a kind that is left to the switch
         return 0
 

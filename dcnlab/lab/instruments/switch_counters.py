@@ -29,8 +29,8 @@ _TIMEOUT = 10.0
 
 @dataclass(frozen=True)
 class SwitchCounters:
-    """The frames that a switch has looked up since its process started, also in its switch fast path, and those
-    that matched no entry, which it dropped."""
+    """The frames that a switch has looked up since its process started, and those that matched no entry, which
+    it dropped."""
 
     switch: str
     frames: int
@@ -44,8 +44,7 @@ def read(lab: RunningLab) -> list[SwitchCounters]:
         name = lab.fabric.name(node)
         with contextlib.suppress(OSError, LabError):
             looked_up, matched = _first_table(lab.running.shard(name).rundir / f"{name}.mgmt")
-            by_kernel = lab.switch_path.counts(name)[0] if lab.switch_path is not None else 0
-            found.append(SwitchCounters(name, looked_up + by_kernel, looked_up - matched))
+            found.append(SwitchCounters(name, looked_up, looked_up - matched))
     return found
 
 

@@ -72,6 +72,7 @@ class RunningLab(NamedNodes):
             part, guard,
         )  # fmt: skip
         self.switch_path, self.switch_fast_path = _switch_path(self.running)
+        _correct_answers(self.running, self.switch_path)
         self.supervision = recovery.supervise(
             self.running, self.link_state, self.journal, port_watch.controller_event, guard
         )
@@ -309,6 +310,8 @@ class RunningLab(NamedNodes):
         buffers = self.running.receive_buffers
         if buffers is not None and values:
             buffers.expect_queues()
+        if "rate" in values:
+            self.running.answering.interpose()
         return self.running.impairments.change(links, values)
 
     def set_link(self, a: str, b: str, up: bool) -> None:
@@ -385,6 +388,15 @@ class RunningLab(NamedNodes):
                 raise
             started.converge(state.down, _TIMEOUT)
         return True
+
+
+def _correct_answers(running: Running, path: SwitchFastPath | None) -> None:
+    """Have switches answer what they cannot know: what the kernel has forwarded, and the rates of links."""
+    needed = path is not None or running.impairments.any_rate_launched()
+    if needed or running.early_answering is not None:  # a foreign controller may ask when links have got a rate
+        running.answering.kernel = path
+    if needed:
+        running.answering.interpose()
 
 
 def _switch_path(running: Running) -> tuple[SwitchFastPath | None, str]:

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from controller.rules import Match
+from controller.rules import Rule
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches.answering import behind
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
 from dcnlab.lab.emulation.switches.rows import Bridge
@@ -98,11 +99,21 @@ class SwitchFastPath:
         """Packets and bytes that the kernel has forwarded for a switch."""
         return self._maps.counts(self._switches[bridge].number)
 
-    def entry_counts(self, bridge: str, priority: int, match: Match) -> tuple[int, int]:
-        """Packets and bytes that the kernel has forwarded by one entry of a switch's first table."""
+    def packets(self, bridge: str, rule: Rule) -> int:
+        """Packets that the kernel has forwarded by one entry of a switch, since it was installed."""
         switch = self._switches[bridge]
-        place = entries.place(priority, match, switch.ports)
-        return self._maps.entry_count(switch.number, *place) if place is not None else (0, 0)
+        return self._maps.entry_count(switch.number, *entries.place(rule, switch.ports))[0]
+
+    def entry_counts(
+        self, bridge: str, table: int, priority: int, match: bytes, removed: bool
+    ) -> tuple[int, int]:
+        """Packets and bytes that the kernel has forwarded by an entry, whose match has OpenFlow 1.3's fields;
+        of one that was ``removed``, what it had counted then."""
+        switch = self._switches[bridge]
+        place = entries.place_of(priority, match, switch.ports)
+        if table or place is None:  # the kernel has the first table only
+            return 0, 0
+        return self._maps.entry_count(switch.number, *place, removed=removed)
 
     def carried(self, bridge: str) -> bool:
         """Whether the kernel has the entries of a switch."""
@@ -143,6 +154,9 @@ class SwitchFastPath:
             switch.disconnect()
             changed = False
         if changed and not switch.monitor.awaits_groups:
+            places = (entries.place_of(key.priority, key.match, switch.ports) for key in switch.deleted)
+            self._maps.forget(switch.number, filter(None, places))
+            switch.deleted.clear()
             lookup = entries.lower(switch.table, switch.monitor.groups, switch.ports)
             switch.carried = self._maps.install(switch.number, lookup)
         if not switch.monitor.awaits_groups:
@@ -187,6 +201,8 @@ class _Switch:
     ports: dict[int, int]
     version: int = monitor.OPENFLOW_15
     table: dict[Key, Entry] = field(default_factory=dict)
+    #: What was deleted since the kernel's entries were installed: it counts from 0 where it has come back.
+    deleted: set[Key] = field(default_factory=set)
     monitor: Monitor = field(default_factory=Monitor)
     socket: socket.socket | None = None
     carried: bool = False
@@ -195,16 +211,20 @@ class _Switch:
 
     def connect(self) -> bool:
         """Connect, and ask for all entries; False where no daemon listens."""
-        fresh = Monitor(self.version)
-        handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-        try:
-            handle.connect(str(self.shard.rundir / f"{self.bridge.name}.mgmt"))
-            handle.sendall(fresh.hello())
-        except OSError:
-            handle.close()
+        path, fresh = self.shard.rundir / f"{self.bridge.name}.mgmt", Monitor(self.version)
+        for one in (behind(path), path):  # what stands before the switch would only pass its reports on
+            handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            try:
+                handle.connect(str(one))
+                handle.sendall(fresh.hello())
+                break
+            except OSError:
+                handle.close()
+        else:
             return False
         handle.setblocking(False)
-        self.table, self.monitor, self.socket, self.answered = {}, fresh, handle, 0
+        self.table, self.deleted, self.monitor = {}, set(), fresh
+        self.socket, self.answered = handle, 0
         return True
 
     def disconnect(self) -> None:
@@ -234,6 +254,7 @@ class _Switch:
         """Apply a change that the switch has reported."""
         if entry is None:
             self.table.pop(key, None)
+            self.deleted.add(key)
         else:
             self.table[key] = entry
 

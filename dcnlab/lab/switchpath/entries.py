@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from controller.rules import Match
+from controller.rules import Rule
 from dcnlab.lab.switchpath.monitor import Entry, Group, Key
 
 #: Destination and source, EtherType, the interface's index, IPv4 destination.
@@ -117,15 +117,20 @@ def _shares(weights: Sequence[int]) -> list[int]:
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def place(priority: int, match: Match, interfaces: Mapping[int, int]) -> tuple[Shape, bytes] | None:
-    """The shape and the masked header of an entry; None for one that compares what the kernel does not."""
-    if match.ipv6_dst.mask or match.icmpv6_type:
-        return None
+def place(rule: Rule, interfaces: Mapping[int, int]) -> tuple[Shape, bytes]:
+    """The shape and the masked header of a rule of the lab's controller."""
+    match = rule.match
     index = interfaces.get(match.in_port, 0)
     value = _header(match.eth_dst.value, match.eth_src.value, match.eth_type, index, match.ipv4_dst.value)
     kind, port = 0xFFFF * bool(match.eth_type), 0xFFFFFFFF * bool(match.in_port)
     mask = _header(match.eth_dst.mask, match.eth_src.mask, kind, port, match.ipv4_dst.mask)
-    return Shape(priority, mask), value
+    return Shape(rule.priority, mask), value
+
+
+def place_of(priority: int, match: bytes, interfaces: Mapping[int, int]) -> tuple[Shape, bytes] | None:
+    """The same by the fields of a match; None where it compares what the kernel does not."""
+    value, mask, exact = _match(match, interfaces)
+    return (Shape(priority, mask), value) if exact else None
 
 
 def _header(destination: int, source: int, kind: int, index: int, target: int) -> bytes:

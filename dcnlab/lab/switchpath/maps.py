@@ -21,6 +21,8 @@ from hostagent.runtime.netlink import Netlink
 #: Entries of a lab: the map takes memory for those that it has.
 _MAX_ENTRIES = 1 << 20
 _SO_ATTACH_BPF = 50
+#: Removed entries of a switch whose counters are kept.
+_MAX_REMOVED = 4096
 
 
 @dataclass
@@ -110,17 +112,29 @@ class SwitchMaps:
     def _replace(self, switch: int, held: _Held, wanted: Mapping[tuple[int, bytes], Action]) -> None:
         table = self.descriptors.entries
         for place in held.actions.keys() - wanted.keys():
-            key = program.ENTRY_KEY.pack(switch, *place)
-            packets, size = self._count(key)
-            held.packets, held.bytes = held.packets + packets, held.bytes + size
-            bpf.delete(table, key)
-            del held.actions[place]
+            self._remove(switch, held, place)
         for place, action in wanted.items():
             if held.actions.get(place) != action:
                 key = program.ENTRY_KEY.pack(switch, *place)
                 before = self._count(key) if place in held.actions else (0, 0)
                 bpf.update(table, key, action.packed(*before))
                 held.actions[place] = action
+
+    def forget(self, switch: int, places: Iterable[tuple[Shape, bytes]]) -> None:
+        """Remove entries, if they are there, while a switch's are disabled: they count again from 0."""
+        held = self._held.setdefault(switch, _Held())
+        for shape, value in places:
+            place = held.number(shape), value
+            if place in held.actions:
+                self._remove(switch, held, place)
+
+    def _remove(self, switch: int, held: _Held, place: tuple[int, bytes]) -> None:
+        key = program.ENTRY_KEY.pack(switch, *place)
+        packets, size = self._count(key)
+        held.packets, held.size = held.packets + packets, held.size + size
+        held.note_removed(place, (packets, size))
+        bpf.delete(self.descriptors.entries, key)
+        del held.actions[place]
 
     def _count(self, key: bytes) -> tuple[int, int]:
         found = bpf.read(self.descriptors.entries, key, entries.ACTION.size)
@@ -135,11 +149,13 @@ class SwitchMaps:
             for place in list(held.actions)
             if place[0] != program.SLOTS
         ]
-        return held.packets + sum(n for n, _ in found), held.bytes + sum(size for _, size in found)
+        return held.packets + sum(n for n, _ in found), held.size + sum(size for _, size in found)
 
-    def entry_count(self, switch: int, shape: Shape, value: bytes) -> tuple[int, int]:
-        """Packets and bytes that the kernel has forwarded by one entry; none where it does not have it."""
-        number = self._held.get(switch, _Held()).known(shape)
+    def entry_count(self, switch: int, shape: Shape, value: bytes, *, removed: bool = False) -> tuple[int, int]:
+        """Packets and bytes that the kernel has forwarded by one entry; none where it does not have it.  One
+        that was ``removed`` it may have still."""
+        held = self._held.get(switch, _Held())
+        number = held.known(shape)
         if number is None:
             return 0, 0
         try:
@@ -147,7 +163,7 @@ class SwitchMaps:
         except bpf.BpfError as error:
             if error.errno != errno.ENOENT:
                 raise
-            return 0, 0
+            return held.removed.get((number, value), (0, 0)) if removed else (0, 0)
 
 
 @dataclass
@@ -156,8 +172,17 @@ class _Held:
 
     actions: dict[tuple[int, bytes], Action] = field(default_factory=dict)
     packets: int = 0
-    bytes: int = 0
+    size: int = 0
+    #: What the entries had counted that were removed last.
+    removed: dict[tuple[int, bytes], tuple[int, int]] = field(default_factory=dict)
     _numbers: dict[Shape, int] = field(default_factory=dict)
+
+    def note_removed(self, place: tuple[int, bytes], counts: tuple[int, int]) -> None:
+        """Keep what an entry had counted, for the message about its removal."""
+        self.removed.pop(place, None)
+        self.removed[place] = counts
+        if len(self.removed) > _MAX_REMOVED:
+            del self.removed[next(iter(self.removed))]
 
     def number(self, shape: Shape) -> int:
         """The number of a shape, which it keeps."""

@@ -59,6 +59,10 @@ class Impairments:
         """Whether the launch shapes any link."""
         return bool(self._usual) or any(self._stated.values())
 
+    def any_rate_launched(self) -> bool:
+        """Whether the launch limits the rate of any link."""
+        return any(shape.rate for shape in (self._usual, *self._stated.values()))
+
     def shape(self, link: int) -> Shape:
         """The shape of a link now."""
         return self._shapes.get(link, self._launched(link))

@@ -8,6 +8,8 @@ controllers.py      the controller at the launch
 waking.py           wakes the daemons while they connect to it
 connections.py      the controllers of each switch, and whether it is connected
 forwarder.py        the process through which switches reach a controller outside the lab
+answering.py        corrects what switches answer, at their own sockets and for foreign controllers
+statistics.py       OpenFlow's statistics and ports with what the lab knows better
 flooding.py         a spanning tree for controllers that flood
 export.py           sFlow and IPFIX
 export_away.py      the same to collectors on another machine

@@ -4,6 +4,7 @@ Arguments: FD HOST PORT.
 
 The guard starts this process outside the lab's namespaces.  The session passes listening sockets of the lab
 through the socket FD; each connection that they accept is connected to HOST:PORT, and to nothing else.
+A connection to the session comes by it too: the lab corrects answers of switches there.
 Whether that works is reported as one JSON object per line: ``{"error": ""}`` or with a reason.
 """
 
@@ -14,14 +15,16 @@ import contextlib
 import json
 import socket
 import sys
-from collections.abc import Callable
 
-from controller.checksums import Messages
-from dcnlab.lab.emulation.outside import CONNECT_TIMEOUT, reason
+from controller.checksums import Messages, complete_message
+from controller.conversation import Answers, Conversation
+from dcnlab.lab.emulation.outside import ANSWERS, CONNECT_TIMEOUT, reason
 from dcnlab.lab.emulation.sandbox import die_with_parent
 
 _MAX_LISTENERS = 64
 _CHUNK = 1 << 16
+#: What comes from one end, how to send there, and what makes the messages that are sent.
+_End = tuple[asyncio.StreamReader, asyncio.StreamWriter, Messages]
 
 
 def main() -> None:
@@ -38,6 +41,7 @@ class _Forwarder:
         self._servers: list[asyncio.Server] = []
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: Answers | None = None
 
     async def run(self) -> None:
         """Take listening sockets as they come."""
@@ -52,6 +56,9 @@ class _Forwarder:
             return
         except OSError:
             data, descriptors = b"", []
+        if data == ANSWERS:
+            connection = socket.socket(fileno=descriptors.pop())
+            self._answers = Answers(lambda: connection)
         for descriptor in descriptors:
             task = asyncio.ensure_future(self._listen(socket.socket(fileno=descriptor)))
             self._tasks.add(task)
@@ -72,28 +79,32 @@ class _Forwarder:
             writer.close()
             return
         self._report("")
-        both = [
-            asyncio.ensure_future(_pump(reader, far_writer, Messages().passed_on)),
-            asyncio.ensure_future(_pump(far_reader, writer)),
-        ]
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for task in both:
-            task.cancel()
-        writer.close()
-        far_writer.close()
+        told = Conversation(self._correct)
+        answered = Messages(lambda message: told.answered(complete_message(message)))
+        await pump_both((reader, writer, Messages(told.asked)), (far_reader, far_writer, answered))
+
+    def _correct(self, switch: int, request: bytes, answer: bytes) -> bytes:
+        return answer if self._answers is None else self._answers.correct(switch, request, answer)
 
     def _report(self, error: str) -> None:
         with contextlib.suppress(OSError):  # the session does not read at the moment, or has ended
             self._channel.send(json.dumps({"error": error}).encode() + b"\n")
 
 
-async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, change: Callable[[bytes], bytes] = bytes
-) -> None:
-    """Forward one direction until it ends, what has arrived as ``change`` makes it."""
+async def pump_both(one: _End, other: _End) -> None:
+    """Forward both ways until either end closes; what is sent to an end passes its messages."""
+    both = [asyncio.ensure_future(_pump(one[0], *other[1:])), asyncio.ensure_future(_pump(other[0], *one[1:]))]
+    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    for task in both:
+        task.cancel()
+    one[1].close()
+    other[1].close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, messages: Messages) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(_CHUNK):
-            writer.write(change(data))
+            writer.write(messages.passed_on(data))
             await writer.drain()
 
 
