@@ -11,7 +11,10 @@ from collections.abc import Iterator
 import pytest
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.measurement.verify import Verify, VerifyResult
+from dcnlab.lab.instruments.proof import VerifyResult
+from dcnlab.lab.measurement.verify import Verify
+from dcnlab.lab.scenario.model import Scenario
+from dcnlab.lab.scenario.runner import check as scenario_check
 from tests.lab.terminal import DCNLAB
 from tests.ovs import poll
 
@@ -131,3 +134,18 @@ def test_relays_and_failures_are_in_the_proof() -> None:
         with entry(lab, "s0", "priority=60000,dl_dst=02:00:00:00:00:00/03:00:00:00:00:00,actions=drop"):
             lost = [one for one in verified(lab).found if one.kind == "lost"]
             assert any("s0" in one.path for one in lost)
+
+
+def test_a_scenario_expects_what_is_installed_to_be_sound(lab: Lab) -> None:
+    described = {
+        "topology": "fattree:4",
+        "scheme": "ecmp",
+        "traffic": [{"path": "h0 -> h15"}],
+        "expect": ["verified"],
+    }
+    scenario = Scenario.model_validate(described)
+    assert [str(one) for one in scenario.expect] == ["lab.violations == 0"]
+    assert scenario_check(scenario, lab, print).held
+    with entry(lab, "s0", "priority=60000,udp,nw_dst=10.0.0.1,actions=drop"):
+        judged = scenario_check(scenario, lab, print)
+    assert [(one.value, one.held) for one in judged.verdicts] == [(1, False)]

@@ -10,7 +10,6 @@ capture.py   tcpdump in a node, and at the connections to the controller
 conversation.py  the capture of several interfaces as one
 pcapng.py    the format that says by which interface a packet came
 snooping.py  what one switch and its controller say
-installed.py  what all switches hold, for the verifier
 flows.py     a switch's entries with live counters
 flow_rates.py  their rates, from two looks
 queues.py    what waits at interfaces, and what was dropped there

@@ -12,6 +12,8 @@ plain.py             dataclasses from JSON
 
 echo.py              echo requests between many pairs of servers
 taps.py              where echo requests and replies really pass
+proof.py             what follows from installed tables and the agents' rule, for all packets
+installed.py         what all switches hold
 deliveries.py        where packets arrive, and where they must not
 packet_stream.py     numbered packets that show outages
 overload.py          more packets than the network takes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.conducted import at_once
 from dcnlab.lab.instruments.echo import ping_pairs
-from dcnlab.lab.instruments.side import Side
+from dcnlab.lab.instruments.proof import ProofSide
 from dcnlab.lab.instruments.taps import MOST_CROSSINGS, Packet, Taps
 from dcnlab.lab.running import settling
 from dcnlab.lab.running.lab import RunningLab
@@ -32,11 +32,12 @@ _AGAIN, _TIMEOUT_AGAIN = 30, 1.0
 _MOST_CUT = 40
 
 
-class DeliveriesSide(Side):
+class DeliveriesSide(ProofSide):
     """One machine: in which condition it is, what its servers send, and where packets pass there."""
 
     def __init__(self, lab: RunningLab, wrong_tables: Callable[[], list[str]]) -> None:
-        self._lab, self._wrong_tables = lab, wrong_tables
+        super().__init__(lab)
+        self._wrong_tables = wrong_tables
         self._open = contextlib.ExitStack()
         self._taps: Taps | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab
     from dcnlab.lab.running.network import Network
 
-_LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables")
+_LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables", "unproved")
 #: Lines about one kind of violation that are shown.
 _SHOWN = 10
 #: Seconds between two checks where agents tell each other of failures, and nobody knows when all know.
@@ -40,6 +40,8 @@ class InvariantsResult(Result):
     misdelivered: list[str]
     loops: list[str]
     wrong_tables: list[str]
+    #: What `dcnlab verify` finds in the tables, whether or not a packet has met it.
+    unproved: list[str]
 
     @property
     def violated(self) -> tuple[str, ...]:
@@ -72,6 +74,7 @@ class InvariantsResult(Result):
         yield from _some("arrived at a wrong server", self.misdelivered)
         yield from _some("circulates", self.loops)
         yield from _some("table not as predicted", self.wrong_tables)
+        yield from _some("proof fails", self.unproved)
 
 
 def _some(text: str, items: list[str]) -> Iterator[str]:
@@ -87,7 +90,8 @@ class Invariants(Conducted[InvariantsResult]):
     """Wait until a lab has converged, and check what must hold then; exit 1 if it does not.
 
     Exactly the servers that a path joins answer each other, no packet arrives twice or at a wrong server, none
-    loops, and the tables are as predicted.
+    loops, and the tables are as predicted; and of all packets that servers could send to each other, `verify`
+    proves the same from the tables.
     """
 
     name: ClassVar[str] = "invariants"
@@ -124,7 +128,19 @@ class Invariants(Conducted[InvariantsResult]):
                 break
             time.sleep(_PAUSE)
             whole = deliveries.conditions(fabric, places)
+        unproved = [] if unsettled else _unproved(network, whole.known, places)
         return InvariantsResult(
             found.asked, round(converged, 3), unsettled, found.lost, found.unexpected, found.duplicated,
-            found.misdelivered, found.loops, wrong,
+            found.misdelivered, found.loops, wrong, unproved,
         )  # fmt: skip
+
+
+def _unproved(network: Network, down: frozenset[int], places: Sequence[Place]) -> list[str]:
+    """What the tables violate while these links are down."""
+    from dcnlab.lab.instruments import proof
+    from topos.graph import LinkState
+
+    links = LinkState(down)
+    scheme = network.scheme.with_failures(links)
+    result = proof.prove(replace(network, scheme=scheme, links=links), places)
+    return [f"{one.kind} by {' '.join(one.path)}: {one.reason} ({one.packet})" for one in result.found]

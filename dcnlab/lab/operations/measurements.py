@@ -9,6 +9,7 @@ from dcnlab.lab.operations.measuring import MeasuringClient
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.packet_stream import StreamResult
+    from dcnlab.lab.instruments.proof import VerifyResult
     from dcnlab.lab.measurement.buffers import BuffersResult
     from dcnlab.lab.measurement.counters import CountersResult
     from dcnlab.lab.measurement.invariants import InvariantsResult
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from dcnlab.lab.measurement.trace import TraceResult
     from dcnlab.lab.measurement.traceroute import TracerouteResult
     from dcnlab.lab.measurement.traffic import TrafficResult
-    from dcnlab.lab.measurement.verify import VerifyResult
 
 
 class MeasurementOperations(MeasuringClient):

@@ -103,6 +103,11 @@ class Whole:
             return "the lab is wrong about " + ", ".join(map(self._name, sorted(wrong)[:4]))
         return next((one.unsettled for one in self.machines if one.unsettled), "")
 
+    @property
+    def known(self) -> frozenset[int]:
+        """The links that count as down."""
+        return frozenset[int]().union(*(one.known for one in self.machines))
+
     def connected(self) -> Iterator[frozenset[int]]:
         """The pieces into which the links and nodes that work fall: the servers of each."""
         import networkx as nx  # the session starts without it

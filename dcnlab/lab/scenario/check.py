@@ -22,6 +22,7 @@ from topos.fabric import Fabric
 LAB = "lab"
 LAB_FIGURES = (
     "launch_s", "servers", "switches", "links", "overruns", "busy_percent", "steal_percent", "waited_percent",
+    "violations",
 )  # fmt: skip
 
 Location = tuple[str | int, ...]

@@ -19,11 +19,12 @@ from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.measurement.overruns import Overruns
 from dcnlab.lab.measurement.traffic import Traffic as Flows
 from dcnlab.lab.measurement.traffic import TrafficResult as FlowsResult
+from dcnlab.lab.measurement.verify import Verify
 from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.operations.measuring import Underway
 from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
-from dcnlab.lab.scenario.expect import Verdict
+from dcnlab.lab.scenario.expect import VIOLATIONS, Verdict
 from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.service import Service
 from dcnlab.lab.scenario.serving import Serving
@@ -178,12 +179,22 @@ def _measured(
     results = timed.follow(scenario)
     info, host = lab.info(), load.figures()
     lost_now = _overruns(lab)
+    proved = any((one.name, one.figure) == (LAB, VIOLATIONS) for one in scenario.expect)
     about = {
         "launch_s": lab.launch_s,
         **{key: info[key] for key in ("servers", "switches", "links", "datapath")},
         "overruns": None if lost is None or lost_now is None else max(0, lost_now - lost),
+        **({VIOLATIONS: _violations(lab, note)} if proved else {}),
     }
     return {LAB: {**about, **host}, **results}, timed.flows
+
+
+def _violations(lab: Lab, note: Progress) -> int:
+    """What the proof of the installed tables finds, once the lab has converged."""
+    found = lab.measure(Verify())
+    for line in found.notes():
+        note(line)
+    return found.violations
 
 
 def _overruns(lab: Lab) -> int | None:
