@@ -57,7 +57,7 @@ def main() -> int:
             backend.correct_answers(options.sockets)
         application.beside_others = bool(foreign)
         arguments = (
-            (scheme, lab, options.resume, options.switches, options.sockets)
+            (scheme, lab, options.resume, options.switches, options.sockets, options.ordered)
             if options.tables
             else (scheme, lab)
         )
@@ -119,6 +119,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--resume", type=_numbers, default=None, metavar="LINKS")
     parser.add_argument("--switches", type=_numbers, default=None, metavar="NODES")
     parser.add_argument("--sockets", type=Path, metavar="FOLDER")
+    parser.add_argument("--ordered", action="store_true")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
     parser.add_argument("--no-tables", action="store_false", dest="tables")

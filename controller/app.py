@@ -57,12 +57,13 @@ class TableApp(Application):  # type: ignore[misc]
         resume: Iterable[int] | None = None,
         switches: Iterable[int] | None = None,
         sockets: Path | None = None,
+        ordered: bool = False,
     ) -> None:
         """``resume``: the links that are down, if it takes over from a controller that has ended; ``switches``:
         those that it controls, None for all; ``sockets``: the folder of their management sockets, without
-        which all switches hash alike."""
+        which all switches hash alike; ``ordered``: tables change in an order without loops."""
         super().__init__()
-        self.core = Core(scheme, time.monotonic(), resume, switches)
+        self.core = Core(scheme, time.monotonic(), resume, switches, ordered)
         self._readers: dict[int, TableReader] = {}
         self._lab = lab
         self._datapaths: dict[int, Any] = {}

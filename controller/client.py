@@ -78,6 +78,7 @@ class ControllerProcess:
         resume: Sequence[int] | None = None,
         switches: Sequence[int] | None = None,
         sockets: Path | None = None,
+        ordered: bool = False,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
@@ -88,6 +89,7 @@ class ControllerProcess:
         With ``resume``, the links that are down, the switches keep of their tables what is right.
         ``switches`` are the nodes that it controls; None: all switches of the network.
         ``sockets`` is the folder of their management sockets; without it all switches hash flows alike.
+        ``ordered``: after a change of links, switches take new tables in an order without loops.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -106,6 +108,7 @@ class ControllerProcess:
             command.append(f"--switches={','.join(map(str, switches))}")
         if sockets is not None:
             command.append(f"--sockets={sockets}")
+        command += ["--ordered"] if ordered else []
         # It needs no thread pool of numpy's, which takes processor time when it starts.
         environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
         with theirs:

@@ -12,7 +12,7 @@ takes over from another one believes the first report.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +79,10 @@ class _LinkStateUpdate:
     waiting: set[int] = field(default_factory=set)
     flow_mods: int = 0
     switches: int = 0
+    #: The tables of switches that change later, by the stage in which they do.
+    stages: deque[dict[int, FlowTable]] = field(default_factory=deque)
+    #: The barriers of the stage that is under way.
+    stage: set[int] = field(default_factory=set)
     #: Whether hosts have got announcements of labels that changed.
     notified: bool = False
 
@@ -107,8 +111,13 @@ class Core:
         now: float,
         resume: Iterable[int] | None = None,
         switches: Iterable[int] | None = None,
+        ordered: bool = False,
     ) -> None:
-        """``switches``: those that it controls, where others have controllers of their own; None: all."""
+        """``switches``: those that it controls, where others have controllers of their own; None: all.
+
+        ``ordered``: switches take new tables by their distance from what has changed, each distance when the
+        one before has replied: after a failure the farthest first, after a restoration the nearest."""
+        self._ordered = ordered
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
         everywhere = range(self.fabric.servers, self.fabric.size)
@@ -181,6 +190,7 @@ class Core:
         ]:
             self._close(barrier_id)
         yield Event({"event": "lost", "switch": self.fabric.name(switch)})
+        yield from self._next_stages()
         yield from self._finish_updates(now)
 
     def barrier(self, barrier_id: int, now: float) -> Iterator[Effect]:
@@ -195,6 +205,7 @@ class Core:
             fields = {"switch": self.fabric.name(switch), "flow_mods": flow_mods, "seconds": now - started}
             yield Event({"event": "updated", **fields})
         self._close(barrier_id)
+        yield from self._next_stages()
         yield from self._finish_updates(now)
 
     def start(self, now: float) -> Iterator[Effect]:
@@ -265,22 +276,71 @@ class Core:
         yield from self._finish_updates(now)
 
     def _change_tables(self, changed: frozenset[int], current: _LinkStateUpdate) -> Iterator[Effect]:
-        """Send each switch what differs from the table that it holds."""
+        """Send each switch what differs from the table that it holds; in order, if that is wanted."""
         before = current.before
         for scheme in (before, self.scheme):
             scheme.prepare_tables(tuple(self._installed))
-        for switch in self._nearest_first(changed):
-            if self.scheme.keeps_table(switch, before):
-                continue
-            desired_table = plan.desired_table(self.scheme, switch, self.link_state)
-            changes = plan.diff(self._installed[switch], desired_table)
-            if changes:
-                self._installed[switch] = desired_table
-                barrier_id = self._new_barrier(switch)
-                current.flow_mods += len(changes)
-                current.switches += 1
-                self._updating[barrier_id] = current.started, len(changes)
-                yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
+        late = {switch for update in self._updates for stage in update.stages for switch in stage}
+        for update in self._updates:
+            update.stages.clear()  # what they would have changed is changed now
+        wanted = (
+            (switch, plan.desired_table(self.scheme, switch, self.link_state))
+            for switch in self._nearest_first(changed)
+            if switch in late or not self.scheme.keeps_table(switch, before)
+        )
+        if self._ordered:
+            current.stages.extend(self._by_distance(dict(wanted), changed, self.link_state.down & changed))
+            yield from self._next_stage(current)
+            return
+        for switch, table in wanted:
+            yield from self._change(switch, table, current)
+
+    def _change(self, switch: int, table: FlowTable, current: _LinkStateUpdate) -> Iterator[Effect]:
+        """Send a switch what differs from the table that it holds."""
+        changes = plan.diff(self._installed[switch], table)
+        if changes:
+            self._installed[switch] = table
+            barrier_id = self._new_barrier(switch)
+            current.stage.add(barrier_id)
+            current.flow_mods += len(changes)
+            current.switches += 1
+            self._updating[barrier_id] = current.started, len(changes)
+            yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
+
+    def _by_distance(
+        self, tables: Mapping[int, FlowTable], changed: frozenset[int], failed: frozenset[int]
+    ) -> list[dict[int, FlowTable]]:
+        """Tables by the distance of their switches from links: the farthest first if some of them failed."""
+        distance = self._distances(changed)
+        stages: dict[int, dict[int, FlowTable]] = {}
+        for switch, table in tables.items():
+            stages.setdefault(distance[switch], {})[switch] = table
+        return [stages[number] for number in sorted(stages, reverse=bool(failed))]
+
+    def _distances(self, links: Iterable[int]) -> dict[int, int]:
+        """Per node the links between it and the nearest end of some links; the number of nodes where none."""
+        ends = {port.node for link in map(self.fabric.link, links) for port in (link.a, link.b)}
+        distance, pending = dict.fromkeys(range(self.fabric.size), self.fabric.size), deque(sorted(ends))
+        distance |= dict.fromkeys(ends, 0)
+        while pending:
+            node = pending.popleft()
+            for end in self.fabric.neighbours(node):
+                if distance[end] > distance[node] + 1:
+                    distance[end] = distance[node] + 1
+                    pending.append(end)
+        return distance
+
+    def _next_stage(self, current: _LinkStateUpdate) -> Iterator[Effect]:
+        """Send the tables of the next stage in which something differs."""
+        while current.stages and not current.stage:
+            for switch, table in current.stages.popleft().items():
+                if switch in self._installed:  # the others get their tables when they connect
+                    yield from self._change(switch, table, current)
+            current.waiting |= current.stage
+
+    def _next_stages(self) -> Iterator[Effect]:
+        for current in self._updates:
+            yield from self._next_stage(current)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
         """The connected switches, those at the ends of ``links`` first."""
@@ -300,6 +360,7 @@ class Core:
         self._updating.pop(barrier_id, None)
         for current in self._updates:
             current.waiting.discard(barrier_id)
+            current.stage.discard(barrier_id)
 
     def _send(
         self,
@@ -324,7 +385,7 @@ class Core:
     def _finish_updates(self, now: float) -> Iterator[Effect]:
         """Complete the updates to which all switches have replied: first announce changed labels to hosts,
         wait until these announcements are sent, then report to the lab."""
-        for current in [item for item in self._updates if not item.waiting]:
+        for current in [item for item in self._updates if not item.waiting and not item.stages]:
             if not current.notified:
                 current.notified = True
                 yield from self._notify_hosts(current)

@@ -28,9 +28,9 @@ def bind(topology: str, scheme: str) -> Scheme:
 class Switches:
     """Switches that carry out messages, and answer barriers when the test says so."""
 
-    def __init__(self, scheme: Scheme, resume: Iterable[int] | None = None) -> None:
+    def __init__(self, scheme: Scheme, resume: Iterable[int] | None = None, ordered: bool = False) -> None:
         self.scheme = scheme
-        self.core = Core(scheme, 0.0, resume)
+        self.core = Core(scheme, 0.0, resume, ordered=ordered)
         self.tables: dict[int, FlowTable] = {}
         self.barriers: deque[int] = deque()
         self.events: list[dict[str, Any]] = []
@@ -100,10 +100,12 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("scheme", ["brp", "wmgr", "ecmp"])
-@given(steps)
+@given(steps, st.booleans())
 @settings(max_examples=40)
-def test_tables_follow_any_sequence_of_events(scheme: str, events: list[tuple[str, Any, Any]]) -> None:
-    switches = Switches(bind("bcube:4,1", scheme))
+def test_tables_follow_any_sequence_of_events(
+    scheme: str, events: list[tuple[str, Any, Any]], ordered: bool
+) -> None:
+    switches = Switches(bind("bcube:4,1", scheme), ordered=ordered)
     fabric, core = switches.scheme.fabric, switches.core
     switches.connect()
     reported, ports, requests = set[int](), set[int](), 0
@@ -124,7 +126,8 @@ def test_tables_follow_any_sequence_of_events(scheme: str, events: list[tuple[st
         else:
             switches.do(core.apply_port_changes(1.0))
     switches.do(core.apply_port_changes(1.0))
-    switches.reply(1000)
+    while switches.barriers:
+        switches.reply(1)
     switches.check(reported | ports)
     answered = [event["request"] for event in switches.named("converged") if "request" in event]
     assert sorted(answered) == list(range(1, requests + 1))

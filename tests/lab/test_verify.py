@@ -149,3 +149,17 @@ def test_a_scenario_expects_what_is_installed_to_be_sound(lab: Lab) -> None:
     with entry(lab, "s0", "priority=60000,udp,nw_dst=10.0.0.1,actions=drop"):
         judged = scenario_check(scenario, lab, print)
     assert [(one.value, one.held) for one in judged.verdicts] == [(1, False)]
+
+
+def test_what_comes_and_what_goes_is_told(lab: Lab) -> None:
+    words = [*DCNLAB, "verify", lab.config.name, "--follow", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as followed:
+        assert followed.stdout is not None
+        try:
+            with entry(lab, "s0", "priority=60000,udp,nw_dst=10.0.0.1,actions=drop"):
+                came = json.loads(followed.stdout.readline())
+            gone = json.loads(followed.stdout.readline())
+        finally:
+            followed.terminate()
+    assert (came["event"], came["kind"], gone["event"]) == ("comes", "lost", "goes")
+    assert came["entries"][-1] == gone["entries"][-1]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json as codec
+import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +17,8 @@ from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.options import Seed
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab import naming
+from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Disconnected
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.verify import Verify
 from dcnlab.lab.options.config import resolve
@@ -22,11 +27,14 @@ from topos.graph import LinkState
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.proof import FoundViolation
     from dcnlab.verifier.checking import Report, Violation
     from dcnlab.verifier.sweep import Outcome
     from dcnlab.verifier.updates import UpdateReport
     from topos.fabric import Fabric
 
+#: Seconds between two checks of --follow.
+_PAUSE = 1.0
 #: Violations of one failure that are shown.
 _SHOWN = 5
 
@@ -37,6 +45,7 @@ _SHOWN = 5
     "dcnlab verify torus:4x4 --scheme dor --update h0-h4",
     "dcnlab verify LAB",
     "dcnlab verify LAB --any-packet --json",
+    "dcnlab verify LAB --follow",
 )
 def verify(
     where: LabOrTopology,
@@ -61,6 +70,10 @@ def verify(
             help="While tables change after that link fails: can packets loop or vanish in some order?",
         ),
     ] = "",
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Check a lab every second: print what comes and what goes."),
+    ] = False,
     seed: Seed = 1,
     json: JsonFlag = False,
 ) -> None:
@@ -72,7 +85,12 @@ def verify(
     if not scheme:
         if (failures, unknown, update) != ("none", False, ""):
             raise UsageError("--failures, --unknown and --update are for a topology: add --scheme")
+        if follow:
+            _follow(Lab.attach(where), Verify(any_packet), json)
+            return
         raise measurement_commands.run(where, Verify(any_packet), json)
+    if follow:
+        raise UsageError("--follow is for a running lab: leave out --scheme")
     if update:
         _update(where, scheme, update, json)
         return
@@ -98,6 +116,36 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
         _show(found)
     if not held:
         raise typer.Exit(1)
+
+
+def _follow(lab: Lab, wanted: Verify, json: bool) -> None:
+    """Print each violation that comes or goes, until the lab ends; with --json one object a line."""
+    known: dict[tuple[str, ...], FoundViolation] = {}
+    with contextlib.suppress(Disconnected, KeyboardInterrupt):
+        while True:
+            found = {_identity(one): one for one in lab.measure(wanted).found}
+            for key, one in found.items():
+                if key not in known:
+                    _say("comes", one, json)
+            for key, one in known.items():
+                if key not in found:
+                    _say("goes", one, json)
+            known = found
+            time.sleep(_PAUSE)
+
+
+def _identity(one: FoundViolation) -> tuple[str, ...]:
+    """What tells a violation from others: not the packet that shows it, which may be another one next time."""
+    return one.kind, one.reason, *one.path[-1:], *one.entries[-1:]
+
+
+def _say(what: str, one: FoundViolation, json: bool) -> None:
+    if json:
+        print(codec.dumps({"event": what, "at": time.time(), **asdict(one)}), flush=True)
+        return
+    clock = time.strftime("%H:%M:%S")
+    where = f"{one.kind} by {' '.join(one.path)}: {one.reason} ({len(one.pairs)} pairs)"
+    print(f"{clock} {what:6} {where}", flush=True)
 
 
 def _update(topology: str, scheme: str, link: str, json: bool) -> None:

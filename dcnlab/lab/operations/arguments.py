@@ -46,6 +46,8 @@ class LabArguments(TypedDict, total=False):
     #: Forward in the kernel by the entries that userspace switches have installed
     #: (docs/decisions/switch-fast-path.md); auto: where possible.
     switch_fast_path: Literal["off", "on", "auto"]
+    #: How switches take new tables: fast (all at once) or loop-free (by distance; docs/verification.md).
+    update_order: Literal["fast", "loop-free"]
     #: Spread flows over this many parallel paths; agents route around failures themselves.
     multipath: int | None
     #: Start processes of the lab again that have ended.

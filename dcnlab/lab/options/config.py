@@ -36,6 +36,7 @@ DEFAULT_BUFFERS = 10
 
 Backend = Literal["os-ken", "ryu"]
 Datapath = Literal["auto", "kernel", "userspace"]
+UpdateOrder = Literal["fast", "loop-free"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,10 @@ class LabConfig(Options):
         "Forward in the kernel by the entries that userspace switches have installed"
         " (docs/decisions/switch-fast-path.md); auto: where possible.",
         default="auto",
+    )
+    update_order: UpdateOrder = param(
+        "How switches take new tables: fast (all at once) or loop-free (by distance; docs/verification.md).",
+        default="fast",
     )
     multipath: int | None = param(
         "Spread flows over this many parallel paths; agents route around failures themselves.",
@@ -389,6 +394,21 @@ def _check_collectors(config: LabConfig, scheme: Scheme) -> None:
             raise OptionError(option, text)
 
 
+def _check_update_order(config: LabConfig, scheme: Scheme) -> None:
+    """One controller, ours, orders all changes."""
+    if config.update_order == "fast":
+        return
+    if scheme.fabric.relaying:
+        text = f"servers relay in {scheme.fabric.spec}, and agents change at once"
+    elif config.machines:
+        text = "each machine of a lab has a controller of its own"
+    elif not config.choice().tables:
+        text = "another controller fills the tables"
+    else:
+        return
+    raise OptionError("update_order", f"update_order loop-free orders switches only: {text}; leave it out")
+
+
 def _check_machines(config: LabConfig, scheme: Scheme) -> None:
     """Others cannot use the scheduler, and every part can be what the whole lab is to be."""
     if not config.machines:
@@ -417,6 +437,7 @@ _CHECKS = (
     _check_outside,
     _check_image,
     _check_collectors,
+    _check_update_order,
 )
 
 

@@ -62,6 +62,7 @@ def spawn(
             resume=resume,
             switches=switches,
             sockets=openvswitch.ROOT,
+            ordered=config.update_order == "loop-free",
         )
     finally:
         for listener in sockets:

@@ -1,0 +1,72 @@
+"""The order in which switches take new tables, checked after every message by a proof over all packets."""
+
+from __future__ import annotations
+
+import pytest
+
+from addressing.scheme import Scheme
+from controller.core import Send
+from dcnlab.verifier.checking import Check
+from dcnlab.verifier.installed import Installed
+from dcnlab.verifier.openflow import reading
+from dcnlab.verifier.openflow.tables import PortState, Switch
+from tests.controller.test_core import Switches, bind
+from topos.graph import ALL_UP, LinkState
+
+
+class Watched(Switches):
+    """Switches of which each message is followed by a proof: what packets of servers can meet then."""
+
+    def __init__(self, scheme: Scheme, ordered: bool) -> None:
+        super().__init__(scheme, ordered=ordered)
+        self.links: LinkState | None = None
+        self.met: set[str] = set()
+
+    def receive(self, send: Send) -> None:
+        super().receive(send)
+        if self.links is not None:
+            self.met |= {f"{one.kind}: {one.reason}" for one in self.violations()}
+
+    def violations(self) -> list[object]:
+        assert self.links is not None
+        fabric, switches = self.scheme.fabric, {}
+        for node, table in self.tables.items():
+            text = "\n".join(table.lines())
+            read = reading.switch(fabric.name(node), text, text)
+            ports = {port: PortState() for port, _ in fabric.ports(node)}
+            switches[node] = Switch(read.name, read.entries, read.groups, ports)
+        model = Installed(self.scheme.with_failures(self.links), self.links, switches)
+        found = Check(model).pairs(model.starts()).violations
+        return [one for one in found if not one.reason.endswith("is down")]
+
+    def settle(self) -> None:
+        while self.barriers:
+            self.reply(1)
+
+
+def watched(spec: str, scheme: str, ordered: bool, link: int) -> Watched:
+    """What packets have met while a link failed and came back."""
+    switches = Watched(bind(spec, scheme), ordered)
+    switches.connect()
+    switches.settle()
+    for down in (LinkState(frozenset({link})), ALL_UP):
+        switches.links = down
+        switches.do(switches.core.links(down.down, 1.0))
+        switches.settle()
+        switches.check(set(down.down))
+    assert len(switches.named("converged")) == 2
+    return switches
+
+
+@pytest.mark.parametrize(("spec", "scheme"), [("fattree:4", "shortest"), ("random:6,3,hosts=1", "shortest")])
+def test_no_packet_loops_or_vanishes_in_the_loop_free_order(spec: str, scheme: str) -> None:
+    fabric = bind(spec, scheme).fabric
+    links = [n for n, (a, _, b, _) in enumerate(fabric.link_ends.tolist()) if min(a, b) >= fabric.servers]
+    met = {link: watched(spec, scheme, True, link).met for link in links[:: max(1, len(links) // 2)]}
+    assert set().union(*met.values()) == set(), met
+
+
+def test_packets_vanish_in_the_fast_order() -> None:
+    fabric = bind("fattree:4", "ecmp").fabric
+    links = [n for n, (a, _, b, _) in enumerate(fabric.link_ends.tolist()) if min(a, b) >= fabric.servers]
+    assert any(watched("fattree:4", "ecmp", False, link).met for link in links)
