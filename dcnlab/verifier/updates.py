@@ -248,7 +248,7 @@ class _Loops:
                         pending.append(copy)
 
     def _circle(self, begin: Place) -> list[tuple[Place, str]] | None:
-        """A circle from a place back to it: depth-first, with the version of each node on the way."""
+        """A circle from a place back to it: depth-first, with the version of each node on its path."""
         left = _STEPS
         path: list[tuple[Place, str]] = []
         chosen: dict[int, str] = {}

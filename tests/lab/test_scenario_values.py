@@ -191,7 +191,7 @@ def test_every_example_reads(path: Path) -> None:
         ("brp", "pow", ":2: scheme: pow does not fit bcube:2,1"),
         ("scheme: brp\n", "", ":1: scheme is missing"),
         ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys "),
-        ("ping: all", "pingg: all", ", flows: did you mean ping?"),
+        ("ping: all", "pingg: all", ", verify: did you mean ping?"),
         ("ping: all", "7", ":4: traffic[0]: must be a mapping such as `ping: all`, not 7"),
         ("ping: all", "ping: all\n    iperf: h0 -> h1", ":4: traffic[0]: has iperf and ping: make"),
         ("ping: all", "ping: all\n    ping2: 1", ":5: traffic[0].ping2: unknown key: known here: at, name, "),
