@@ -21,7 +21,9 @@ from typing import Any
 import pytest
 
 from dcnlab.lab import measurement
+from dcnlab.lab.api.stream import STREAMS
 from dcnlab.lab.client import Lab
+from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
 
@@ -150,6 +152,29 @@ def test_all_clients_get_all_events_of_one_reader(lab: Lab, url: str) -> None:
         lab.ping("h0", "h1")
         found = [next(messages(stream))[2] for stream in streams]
     assert len({value["number"] for value in found}) == 1
+
+
+def test_streams_have_a_bound_and_hold_up_no_other_request(lab: Lab, url: str) -> None:
+    """They are opened and not read; those that are closed make room again."""
+    with contextlib.ExitStack() as stack:
+        refused = []
+        for _ in range(STREAMS + 20):
+            try:
+                stack.enter_context(urllib.request.urlopen(url + "events?follow=true&state=true", timeout=240))
+            except urllib.error.HTTPError as error:
+                refused.append((error.code, "streams are open" in error.read().decode()))
+        assert set(refused) == {(503, True)}
+        assert len(refused) >= 20
+        assert ask(url + "lab")["name"] == lab.config.name
+
+    def opens() -> bool:
+        try:
+            with urllib.request.urlopen(url + "events?follow=true", timeout=240) as stream:
+                return next(messages(stream))[0] == "message"
+        except urllib.error.HTTPError:
+            return False
+
+    poll(opens, 120)
 
 
 def test_a_terminal_ends_with_its_stream(lab: Lab, url: str) -> None:
