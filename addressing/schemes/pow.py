@@ -40,7 +40,7 @@ class Pow(Scheme):
 
     name: ClassVar[str] = "pow"
     summary: ClassVar[str] = "probabilistic routing on torus coordinates, weights 1/distance^2"
-    source: ClassVar[str] = "Wang et al., CLOT, section 4, Eq. 12"
+    source: ClassVar[str] = "Wang et al., CLOT, section 7.1, Eq. 12"
     label_field: ClassVar[Field] = Field.IPV4_DST
     computed: ClassVar[bool] = True
 

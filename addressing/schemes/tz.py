@@ -9,6 +9,7 @@ node between a and v has v in its cluster.
 Kieu et al. (HR-SW, section II-C) describe a variant, ``represented=yes``: labels have no port, and a landmark
 stores every vertex that it represents, that is, whose nearest landmark it is.  ``sample=root-log`` takes
 s = sqrt(n / log2 n), with which Thorup and Zwick bound the sum of landmarks and cluster members.
+``sample=once`` takes as many in one uniform sample, as Kieu et al. describe it, and so bounds no cluster.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Tz(VertexScheme):
 
     seed: int = param("random seed of the landmarks", low=0, default=1)
     sample: str = param(
-        "landmarks wanted per round: sqrt(n) (root) or sqrt(n / log2 n) (root-log)",
-        choices=("root", "root-log"), default="root",
+        "landmarks per round: sqrt(n) (root) or sqrt(n / log2 n) (root-log); once: the latter in one round",
+        choices=("root", "root-log", "once"), default="root",
     )  # fmt: skip
     represented: bool = param(
         "whether a landmark stores the vertices nearest to it, instead of a port in their labels", default=False
@@ -172,7 +173,9 @@ class Tz(VertexScheme):
         """Sampled until every cluster is small (algorithm ``center`` of the paper)."""
         fabric, rng = self.fabric, np.random.default_rng(self.seed)
         nodes = np.array([node for node in range(fabric.size) if not fabric.is_end_host(node)] or self.vertices)
-        wanted = sqrt(len(nodes) / (max(1.0, log2(len(nodes))) if self.sample == "root-log" else 1.0))
+        wanted = sqrt(len(nodes) / (max(1.0, log2(len(nodes))) if self.sample != "root" else 1.0))
+        if self.sample == "once":
+            return tuple(sorted(rng.choice(nodes, round(wanted), replace=False).tolist()))
         chosen: set[int] = set()
         large = nodes
         while len(large):

@@ -45,8 +45,8 @@ class Judged:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """The readings under which every row with readings holds."""
-        found = [row.holding for row in self.rows if row.readings]
+        """The readings under which all rows hold that do not hold under every reading of theirs."""
+        found = [row.holding for row in self.rows if row.verdict == "holds by reading"]
         return tuple(name for name in found[0] if all(name in one for one in found)) if found else ()
 
     @property

@@ -1,4 +1,4 @@
-"""Credits: a server sends only what its neighbour has room for (CLOT, section "flow control").
+"""Credits: a server sends only what its neighbour has room for (CLOT, section 7.2).
 
 Every channel between two servers, also through a switch, consists of two *virtual channels*.  The receiver
 keeps a buffer of ``limit`` frames for each.  Both ends count frames modulo 256, and all numbers are absolute:

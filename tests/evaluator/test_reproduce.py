@@ -12,7 +12,9 @@ from addressing.schemes.tz import Tz
 from addressing.table import compile_table
 from dcnlab.papers import oracles
 from dcnlab.papers.claim import Claim, Independent, Reading, Result, Row
+from dcnlab.papers.clot.routing import waiting_in_circles
 from dcnlab.papers.clot.shortest_paths import shortest_paths
+from dcnlab.papers.dcube.theorems import longest_by_algorithm_1
 from dcnlab.papers.hrsw.comparison import largest_table
 from dcnlab.papers.hrsw.small_worlds import cluster_diameters
 from dcnlab.papers.registry import (
@@ -169,3 +171,23 @@ def test_the_largest_table_of_thorup_zwick_is_that_of_the_compiled_ones(topology
     assert isinstance(scheme, Tz)
     switches = range(scheme.fabric.servers, scheme.fabric.size)
     assert largest_table(scheme) == max(len(compile_table(scheme, at).entries) for at in switches)
+
+
+def test_packets_wait_in_circles_by_any_nearer_step_but_not_in_dimension_order() -> None:
+    def nearer(at: int, to: int) -> list[int]:
+        (x, y), (v, w) = divmod(at, 3), divmod(to, 3)
+        return [at + 3 * (1 if v > x else -1)] * (v != x) + [at + (1 if w > y else -1)] * (w != y)
+
+    assert waiting_in_circles(9, nearer, lambda _a, _b: False) == 24  # all links of a 3 x 3 mesh, both ways
+    assert waiting_in_circles(9, lambda at, to: nearer(at, to)[:1], lambda _a, _b: False) == 0
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_the_longest_path_of_algorithm_1(m: int) -> None:
+    assert longest_by_algorithm_1(m) == 2 * m + 1
+
+
+def test_landmarks_of_one_uniform_sample() -> None:
+    scheme = bind("tz:sample=once,represented=yes", fabric("random:256,6,hosts=1"))
+    assert isinstance(scheme, Tz)
+    assert len(scheme.landmarks) == round(math.sqrt(256 / math.log2(256)))

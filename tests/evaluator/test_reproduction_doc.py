@@ -19,6 +19,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all other experiments together.
 SLOW = {
     "borel-fig4",
+    "borel-phases",
     "borel-table4",
     "clot-fig15",
     "clot-fig16",

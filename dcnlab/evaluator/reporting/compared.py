@@ -24,7 +24,9 @@ _SEEN = 0.02
 #: Letters of a row's name in one line, and of a title.
 _NAME, _TITLE = 46, 84
 _HOLDS, _FAILS, _READ = COLOURS[0], COLOURS[1], COLOURS[2]
-_VERDICTS = {"holds": _HOLDS, "does not hold": _FAILS, "holds by reading": _READ}
+_VERDICTS = {
+    "holds": _HOLDS, "not refuted": _HOLDS, "does not hold": _FAILS, "holds by reading": _READ
+}  # fmt: skip
 _PUBLISHED: dict[str, Any] = {
     "markerfacecolor": "none", "markeredgecolor": "0.25", "markeredgewidth": 1.0, "linestyle": "none",
     "color": "0.25", "zorder": 2,

@@ -105,7 +105,13 @@ def _figure(chart: Drawable, prefix: str) -> str:
 
 
 #: The CSS class of each verdict.
-_VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not published": "none"}
+_VERDICTS = {
+    "holds": "holds",
+    "not refuted": "none",
+    "does not hold": "fails",
+    "not measured": "none",
+    "not published": "none",
+}
 
 
 def _heading(name: str, first: object) -> str:

@@ -16,4 +16,5 @@ SENTENCES = (
         "borel-table?/*-bound",
     ),
     _of("Figure 3 shows the averages of Tables 3 and 4", "Figure 3; section 4.7", "borel-fig3/*"),
+    _of("The phases have diameters D1 <= D and D2 <= D", "sections 4.4 and 4.5", "borel-phases/*"),
 )

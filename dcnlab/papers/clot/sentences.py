@@ -50,4 +50,7 @@ SENTENCES = (
     _of("The throughput is 3 to 4 % above NovaCube's on average", "section 8.3", "clot-fig1[56]/*-novacube"),
     _of("CLOT has (k/2)^n switches", "section 4.2.5", "clot-switches/*(k/2)^n"),
     _of("Every switch of CLOT has 2^n ports", "section 4.1.2; Theorem 3.2", "clot-switches/*2^n"),
+    _of("POW is free of deadlock with two virtual channels", "section 7.3", "clot-routing/deadlock-*"),
+    _of("POW is free of livelock: it delivers every packet", "section 7.4", "clot-routing/livelock-*"),
+    _of("CLOT halves the diameter of the torus", "section 9", "clot-routing/halves-*"),
 )

@@ -22,8 +22,8 @@ SENTENCES = (
         "dcube-routes/excess-*",
     ),
     _of("Algorithm 3 takes at most ceil((m + 1)/2) switch hops", "proof of Theorem 3", "dcube-routes/hops-*"),
-    _of("H-DCube has an all-to-all ABT of N / (2/3 n/k)", "Theorem 8", "dcube-abt/abt-hdcube-*"),
-    _of("M-DCube has an all-to-all ABT of N / (1/3 n/k)", "Lemma 1", "dcube-abt/abt-mdcube-*"),
+    _of("H-DCube has an all-to-all ABT of N / (2/3 n/k)", "Theorem 8", "dcube-abt/abt-hdcube"),
+    _of("M-DCube has an all-to-all ABT of N / (1/3 n/k)", "Lemma 1", "dcube-abt/abt-mdcube"),
     _of(
         "The all-to-all ABT of Fat-Tree and BCube is N",
         "section 5",
@@ -61,8 +61,11 @@ SENTENCES = (
         "section 5, Fig. 8",
         "dcube-fig8/*-16-*",
     ),
-    _of("DCube has more parallel paths than HCN and BCube", "section 5, Fig. 4(a)", "dcube-fig4/paths-DCube-*"),
-    _of("DCell has more parallel paths than DCube", "section 5, after Fig. 4(a)", "dcube-fig4/paths-DCell-*"),
+    _of(
+        "DCube has more parallel paths than HCN and BCube, and DCell more than DCube",
+        "section 5, Fig. 4(a)",
+        "dcube-fig4/paths-*",
+    ),
     _of("DCube always has the largest complete graph", "section 5, Fig. 4", "dcube-fig4/graph-*"),
     _of(
         "The largest complete graph of DCell and BCube has k + 2 servers", "section 5", "dcube-fig4/*-complete"
@@ -108,4 +111,16 @@ SENTENCES = (
         "dcube-fig5/*-HCN-[0-9]*",
     ),
     _of("DCube has a higher ABT than DCell when servers or switches fail", "section 1", "dcube-fig5/*-dcell"),
+    _of("DCube has a higher one-to-one speedup than BCube", "section 1; conclusion", "dcube-speedup/higher-*"),
+    _of(
+        "The two-hop paths of Theorem 7's proof are edge-disjoint in M-DCube",
+        "proof of Theorem 7",
+        "dcube-paths/mdcube-*-literal",
+    ),
+    _of(
+        "The throughput degrades gracefully when servers or switches fail",
+        "Abstract",
+        "dcube-fig5/?-DCube-servers-0.[12]",
+        "dcube-fig5/?-DCube-switches-0.[12]",
+    ),
 )

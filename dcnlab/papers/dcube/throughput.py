@@ -20,6 +20,7 @@ _HOW = (
     "all-to-all traffic between the servers that are up (the paper: traffic of a real data center), split"
     " evenly over the next hops of all shortest paths; link capacity 1"
 )
+_NO_MORE = "graceful read as: no larger share is lost than fails"
 _SIZES = (2048, 4096, 8192, 12288)
 _SHARES, _SEEDS = (0.1, 0.2), (1, 2)
 
@@ -81,7 +82,10 @@ def _failures() -> Iterator[Row]:
                     _claim(f"{mine}-{kind}-{share}-dcell", _FAILING, statement, 1, ">", how=how), left / other
                 )
                 statement = f"{spec}: remaining share of the ABT {what}"
-                yield Row(_claim(f"{mine}-{kind}-{share}", _GRACEFUL, statement, how=how), left / abt(spec))
+                claim = _claim(
+                    f"{mine}-{kind}-{share}", _GRACEFUL, statement, 1 - share, ">=", f"{how}; {_NO_MORE}"
+                )
+                yield Row(claim, left / abt(spec))
 
 
 def _rows() -> Iterator[Row]:

@@ -3,4 +3,5 @@
 comparison.py    Figures 4 and 5: other schemes beside HR-SW
 sentences.py     what the paper says, and its evidence
 small_worlds.py  Figure 3, Fact 1, table entries, set mode
+statements.py    sentences without a number
 """

@@ -19,7 +19,7 @@ SENTENCES = (
     _of(
         "At least 75 % of pairs have a stretch below 2 in all topologies",
         "section V-F",
-        "wmgr-fig10/dcell:2,3-pairs with stretch less than 2",
+        "wmgr-orders/*-75",
     ),
     _of(
         "99 % of pairs have a stretch below 1.75 on Jellyfish, Xpander and Slim fly",
@@ -87,4 +87,10 @@ SENTENCES = (
     _of("Table I, Butterfly: n", "Table I, row Butterfly, column n", "wmgr-table1/butterfly:*-n"),
     _of("Table I, Butterfly: D", "Table I, row Butterfly, column D", "wmgr-table1/butterfly:*-D"),
     _of("Table I, Butterfly: Delta", "Table I, row Butterfly, column Delta", "wmgr-table1/butterfly:*-Delta"),
+    _of(
+        "Diff has as many states as a ball round the identity has nodes",
+        "section V-D",
+        "wmgr-statements/ball-*",
+    ),
+    _of("Permutation sort takes shortest paths", "section II", "wmgr-statements/sort-*"),
 )

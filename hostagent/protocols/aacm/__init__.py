@@ -1,4 +1,4 @@
-"""AACM (CLOT, section 4): the servers of a torus configure their own addresses.
+"""AACM (CLOT, section 6): the servers of a torus configure their own addresses.
 
 This module is the protocol at an agent.  The others:
 

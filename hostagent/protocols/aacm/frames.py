@@ -1,4 +1,4 @@
-"""The frames of AACM (CLOT, section AACM).
+"""The frames of AACM (CLOT, section 6).
 
 A frame follows the Ethernet header with EtherType 0xA800; numbers are big-endian:
 

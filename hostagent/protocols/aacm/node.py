@@ -1,4 +1,4 @@
-"""AACM: the servers of a torus find out where they are (CLOT, section AACM; the completed protocol).
+"""AACM: the servers of a torus find out where they are (CLOT, section 6; the completed protocol).
 
 The origin sends a Config by each of its ports, which carries the address that its receiver is to take.  A
 server waits for all Configs that its address requires, and compares the addresses and the ports by which they

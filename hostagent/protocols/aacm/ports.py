@@ -1,4 +1,4 @@
-"""The ports of a torus in AACM, by the fixed numbering of interfaces (CLOT, section AACM).
+"""The ports of a torus in AACM, by the fixed numbering of interfaces (CLOT, section 6).
 
 Dimension i (from 1) has port 2i - 1 towards a_i + 1 and port 2i towards a_i - 1.  A radix of 2 has one link,
 from port 2i - 1 of coordinate 0 to port 2i of coordinate 1.
