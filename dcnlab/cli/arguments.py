@@ -14,7 +14,12 @@ LabName = Annotated[
 ]
 
 NodeName = Annotated[
-    str, typer.Argument(metavar="NODE", help="h3, s0, coordinates such as '(1,1)', or an IPv4 address.")
+    str,
+    typer.Argument(
+        metavar="NODE",
+        help="h3, s0, coordinates such as '(1,1)', or an IPv4 address.",
+        autocompletion=completion.nodes,
+    ),
 ]
 
 LabOrTopology = Annotated[

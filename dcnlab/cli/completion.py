@@ -1,8 +1,10 @@
-"""Shell completion: topologies, schemes and labs."""
+"""Shell completion: topologies, schemes, labs and their nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import typer
 
 
 def topologies(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -28,6 +30,45 @@ def labs(incomplete: str) -> Iterator[str]:
     from dcnlab.lab.control import runtime
 
     return (lab.name for lab in runtime.labs() if lab.alive and lab.name.startswith(incomplete))
+
+
+def nodes(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """The nodes of the lab that the command line names."""
+    return _nodes(context, incomplete, ("server", "switch"))
+
+
+def servers(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Its servers."""
+    return _nodes(context, incomplete, ("server",))
+
+
+def switches(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Its switches."""
+    return _nodes(context, incomplete, ("switch",))
+
+
+def processes(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Its processes: those of one node, and those of the whole lab."""
+    from dcnlab.lab import naming
+
+    yield from (name for name in naming.PROCESSES if name.startswith(incomplete))
+    yield from nodes(context, incomplete)
+
+
+def kinds(incomplete: str) -> Iterator[str]:
+    """What `fail`, `restore` and `impair` concern."""
+    return (kind for kind in ("link", "node") if kind.startswith(incomplete))
+
+
+def _nodes(context: typer.Context, incomplete: str, kinds: tuple[str, ...]) -> Iterator[str]:
+    from dcnlab.lab.client import Lab
+    from dcnlab.lab.errors import LabError
+
+    try:
+        found = Lab.attach(context.params.get("lab") or context.params.get("where") or "").nodes()
+    except LabError:  # no such lab runs: nothing to complete
+        return
+    yield from (node.name for node in found if node.kind in kinds and node.name.startswith(incomplete))
 
 
 def logs(incomplete: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.show import print_json
 from dcnlab.lab.client import Lab
 from dcnlab.lab.operations.answers import LinkChange
@@ -14,11 +15,18 @@ from dcnlab.lab.operations.answers import LinkChange
 #: Names that one line lists.
 _SHOWN = 4
 
-Kind = Annotated[str, typer.Argument(metavar="link|node", help="A link, or a node with all its links.")]
+Kind = Annotated[
+    str,
+    typer.Argument(
+        metavar="link|node", help="A link, or a node with all its links.", autocompletion=completion.kinds
+    ),
+]
 Names = Annotated[
     list[str],
     typer.Argument(
-        metavar="A [B [NUMBER]]", help="The two nodes of the link, a port such as s0:3, or the node."
+        metavar="A [B [NUMBER]]",
+        help="The two nodes of the link, a port such as s0:3, or the node.",
+        autocompletion=completion.nodes,
     ),
 ]
 

@@ -20,8 +20,8 @@ _BEFORE_COMMANDS = {"-v", "--verbose"}
 def load(words: list[str]) -> None:
     """Import what these words of the command line need.
 
-    That is one command, unless they name none or ask for the program's help.  A shell that completes
-    names passes no words.
+    That is one command, unless they name none or ask for the program's help, or a shell completes the name of
+    a command.
     """
     before = list(takewhile(lambda word: word.startswith("-"), words))
     name = words[len(before)] if len(before) < len(words) else ""

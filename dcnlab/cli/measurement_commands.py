@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import app, command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_ended, print_json, progress_bar, table
@@ -90,7 +91,9 @@ def _parameters(kind: type[Measurement[Any]]) -> Iterator[inspect.Parameter]:
     for item in arguments.servers(kind):
         several = hints[item.name] is not str
         shown = typer.Argument(
-            metavar=f"{item.name.upper()}{'...' if several else ''}", help=item.metadata["doc"]
+            metavar=f"{item.name.upper()}{'...' if several else ''}",
+            help=item.metadata["doc"],
+            autocompletion=completion.servers,
         )
         yield _parameter(item, Annotated[list[str] if several else str, shown])
     for item in arguments.options(kind):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.show import print_json
 from dcnlab.lab.client import Lab
 
@@ -15,6 +16,7 @@ Process = Annotated[
         metavar="PROCESS",
         help="controller, ovsdb (all ovsdb-servers), agents (their supervisor), a server (its agent),"
         " or a switch (its ovs-vswitchd).",
+        autocompletion=completion.processes,
     ),
 ]
 

@@ -35,7 +35,7 @@ def main() -> NoReturn:
             stream.reconfigure(errors="replace")
     warnings.showwarning = _show_warning
     try:
-        load(sys.argv[1:])
+        load(sys.argv[1:] or _completed())
         sys.exit(_run(sys.argv[1:]))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
@@ -52,6 +52,13 @@ def main() -> NoReturn:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
     except Exception as error:
         _fail(*_describe(error))
+
+
+def _completed() -> list[str]:
+    """The words of the command line that a shell asks to complete, as far as they name a command."""
+    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    words = typed.split()[1:] if "_DCNLAB_COMPLETE" in os.environ else []
+    return words if len(words) > 1 else []
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **_: Any) -> None:

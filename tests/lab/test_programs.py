@@ -225,6 +225,24 @@ def test_ctrl_c_ends_a_program_in_all_nodes(lab: Lab) -> None:
     assert lab.run(A, ["pgrep", "-f", "^sleep 7211"]).stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("exec LAB h2", ["h2", *(f"h2{digit}" for digit in range(7))]),
+        ("ping LAB h0 h26", ["h26"]),
+        ("flows LAB s26", ["s26"]),
+        ("fail LAB link h0 s26", ["s26"]),
+        ("kill LAB a", ["agents"]),
+        ("ping nolab h", []),
+    ],
+)
+def test_shells_complete_the_nodes_of_the_lab(lab: Lab, line: str, words: list[str]) -> None:
+    typed = f"dcnlab {line.replace('LAB', lab.config.name)}"
+    asks = {"_DCNLAB_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = subprocess.run([DCNLAB], env={**os.environ, **asks}, capture_output=True, text=True, check=False)
+    assert sorted(done.stdout.split()) == sorted(words), done.stderr
+
+
 def test_both_outputs_of_a_program_come_whole_and_apart(lab: Lab) -> None:
     """More than a pipe holds."""
     done = lab.run(A, ["sh", "-c", "yes | head -c 300000; yes no | head -c 300000 >&2"])

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
@@ -34,7 +35,9 @@ def capture(
     node: Annotated[
         str,
         typer.Argument(
-            metavar="NODE|controller", help="h3, s0, coordinates; or the connections to the controller."
+            metavar="NODE|controller",
+            help="h3, s0, coordinates; or the connections to the controller.",
+            autocompletion=completion.nodes,
         ),
     ],
     expression: Annotated[

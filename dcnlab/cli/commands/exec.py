@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
@@ -32,7 +33,9 @@ def exec(
     node: Annotated[
         str,
         typer.Argument(
-            metavar="NODE", help="h3, s0, '(1,1)', an IPv4 address; or several: 'h*', 'h[0-3]', h0,h3."
+            metavar="NODE",
+            help="h3, s0, '(1,1)', an IPv4 address; or several: 'h*', 'h[0-3]', h0,h3.",
+            autocompletion=completion.nodes,
         ),
     ],
     words: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, brief, print_json
@@ -21,8 +22,8 @@ from topos.graph import ALL_UP
 @command("dcnlab explain bcube:4,1 h0 h15 --scheme brp", "dcnlab explain LAB h0 h15")
 def explain(
     where: LabOrTopology,
-    a: Annotated[str, typer.Argument(metavar="A", help="The source.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The destination.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The source.", autocompletion=completion.servers)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The destination.", autocompletion=completion.servers)],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     follow: Annotated[
         Follow, typer.Option(help="Where several next hops have weights: the heaviest, or the first.")

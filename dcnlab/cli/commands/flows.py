@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, brief, print_json, table
@@ -22,7 +23,10 @@ _CLEAR = "\x1b[H\x1b[2J"
 )
 def flows(
     lab: LabName,
-    switch: Annotated[str, typer.Argument(metavar="SWITCH", help="s0, or coordinates.")],
+    switch: Annotated[
+        str,
+        typer.Argument(metavar="SWITCH", help="s0, or coordinates.", autocompletion=completion.switches),
+    ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show rates, updated until Ctrl-C.")] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="With --follow: seconds between readings.")] = 1.0,
     count: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json, table
@@ -27,13 +28,19 @@ _SHOWN = 20
 def impair(
     lab: LabName,
     kind: Annotated[
-        str, typer.Argument(metavar="link|node|all", help="A link, a node with all its links, or all links.")
+        str,
+        typer.Argument(
+            metavar="link|node|all",
+            help="A link, a node with all its links, or all links.",
+            autocompletion=completion.kinds,
+        ),
     ] = "",
     names: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="A [B [NUMBER]]",
             help="The two nodes of the link, which may be patterns, a port such as s0:3, or the node.",
+            autocompletion=completion.nodes,
         ),
     ] = None,
     delay: Annotated[str, typer.Option(help="One-way delay, such as 5ms.")] = "",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcnlab.cli import completion
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, print_json
@@ -17,7 +18,9 @@ from dcnlab.lab.options.config import resolve
 @command("dcnlab tables bcube:4,1 s4 --scheme brp", "dcnlab tables LAB s4")
 def tables(
     where: LabOrTopology,
-    node: Annotated[str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.")],
+    node: Annotated[
+        str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.", autocompletion=completion.nodes)
+    ],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
 ) -> None:
