@@ -70,6 +70,11 @@ FlowSizes = Annotated[
     ),
 ]
 
+Flows = Annotated[
+    str,
+    typer.Option(help="How a flow uses its paths: hashed to one, as in a lab, split over all, or subflows=8."),
+]
+
 Seed = Annotated[int, number("Seed of random choices.", 0, 2**63 - 1)]
 
 Capacity = Annotated[

@@ -40,7 +40,7 @@ from topos.registry import parse
 from topos.spec import SpecError, split_spec
 
 #: Incremented when results change; part of every request's hash.
-FORMAT = 3
+FORMAT = 4
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]
@@ -75,7 +75,8 @@ class Request:
     """One evaluation.
 
     ``metrics`` is a comma-separated list of further metrics (see :mod:`dcnlab.evaluator.metrics`),
-    measured under ``traffic`` and, for latency and fct, ``load``; ``flow_control`` is for latency.
+    measured under ``traffic`` with paths by ``flows`` and, for latency and fct, ``load``; ``flow_control`` is
+    for latency.
     """
 
     topology: str
@@ -89,6 +90,7 @@ class Request:
     metrics: str = ""
     load: float = 0.0
     flow_control: FlowControl = "none"
+    flows: str = "hashed"
 
     @property
     def key(self) -> str:
@@ -109,6 +111,7 @@ def requests(
     metrics: Sequence[str] = (),
     loads: Sequence[float] = (0.5,),
     flow_control: FlowControl = "none",
+    flows: str = "hashed",
 ) -> list[Request]:
     """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
@@ -122,7 +125,10 @@ def requests(
     wanted = list(dict.fromkeys((*metrics, *more)))
     at = loads if {"latency", "fct"} & set(wanted) else (0.0,)
     for load in loads:
-        check(wanted, Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control))
+        check(
+            wanted,
+            Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control, flows=flows),
+        )
     check_pairs(pairs)
     for text in failures:
         sizes_of(text)  # one error here instead of one per evaluation
@@ -132,7 +138,8 @@ def requests(
         if split_spec(scheme)[0] in compatible_schemes(family):
             spec, names = _reseeded(text, seed), ",".join(wanted)
             one = Request(
-                spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control
+                spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control,
+                flows,
             )  # fmt: skip
             found[one if _uses_seed(one, text) else dataclasses.replace(one, seed=seeds[0])] = None
     if not found:
@@ -167,9 +174,11 @@ def run_job(request: Request) -> Row:
         traffic=request.traffic or "all-to-all",
         load=request.load or 0.5,
         flow_control=request.flow_control,
+        flows=request.flows,
     )
     whole = report.as_dict()
     [scheme] = whole.pop("schemes")
+    whole.pop("models", None)  # sentences, not figures
     figures = {**dict(flatten(whole)), **dict(flatten(scheme))}
     figures.pop("aware")  # the same as failure_knowledge
     figures["failed_share"] = report.failed_links / max(1, report.links)

@@ -28,6 +28,7 @@ from dcnlab.evaluator.metrics import (
     Progress,
     check,
     fabric_metrics,
+    models,
     scheme_metrics,
     silent,
 )
@@ -115,6 +116,8 @@ class Report:
     histogram: tuple[int, ...]
     schemes: tuple[SchemeReport, ...]
     metrics: Mapping[str, Figures]
+    #: The model of each metric, and what it leaves out.
+    models: Mapping[str, str]
 
     @property
     def diameter(self) -> int:
@@ -165,6 +168,7 @@ class Report:
             "hops": self.hops,
             "seed": self.seed,
             "distance_histogram": list(self.histogram),
+            **({"models": dict(self.models)} if self.models else {}),
             **_figures(self.metrics),
         }
 
@@ -193,6 +197,7 @@ def evaluate(
     sizes: str = "fixed:1M",
     seconds: float = 10.0,
     rate: float = 1e9,
+    flows: str = "hashed",
     progress: Progress = silent,
     executor: Executor | None = None,
     shares: int = 1,
@@ -202,13 +207,13 @@ def evaluate(
     ``topology``: a specification, a network, or a networkx graph (attributes: :mod:`topos.file`).
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
-    are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
-    ``traffic`` and, for latency, ``load`` and ``flow_control``; for fct, ``load``, ``sizes``, ``seconds``
-    and the link ``rate`` in bits per second.  Among ``schemes``, ``optimal`` stands for the metrics ``optimum``
-    and ``share``.  ``progress`` is called with what is computed now, and the
-    share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers compute distances and
-    path lengths, each of a ``shares``-th of the destinations at a time; they build the network from its
-    specification.  Raises SpecError with one line for the user.
+    are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under ``traffic``,
+    with paths by ``flows`` (hashed, split or subflows=8) and, for latency, ``load`` and ``flow_control``; for
+    fct, ``load``, ``sizes``, ``seconds`` and the link ``rate`` in bits per second.  Among ``schemes``,
+    ``optimal`` stands for the metrics ``optimum`` and ``share``.  ``progress`` is called with what is computed
+    now, and the share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers
+    compute distances and path lengths, each of a ``shares``-th of the destinations at a time; they build the
+    network from its specification.  Raises SpecError with one line for the user.
     """
     progress("network", None)
     schemes, optimal = without_optimal(schemes)
@@ -218,7 +223,7 @@ def evaluate(
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
     conditions = Conditions(
-        seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate
+        seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate, flows
     )  # fmt: skip
     check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
@@ -243,6 +248,7 @@ def evaluate(
         network.spec, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
         len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions, progress),
+        models(metrics, conditions) if bound else {},
     )  # fmt: skip
 
 
@@ -312,7 +318,8 @@ def _half_width(deviation: float, count: float) -> float:
 def _figures(metrics: Mapping[str, Figures]) -> dict[str, Any]:
     return {
         name: {
-            key: value if isinstance(value, int | list) else _number(value) for key, value in figures.items()
+            key: value if isinstance(value, int | list | str) else _number(value)
+            for key, value in figures.items()
         }
         for name, figures in metrics.items()
     }

@@ -18,15 +18,18 @@ from dcnlab.evaluator.graph.connectivity import connectivity
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
-from dcnlab.evaluator.optimum.beside import Beside, optimum_of, scheme_theta
+from dcnlab.evaluator.optimum.beside import Beside, optimum_of, scheme_theta, theta_of
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.statistics import t_quantile
-from dcnlab.evaluator.traffic.completion import predict
-from dcnlab.evaluator.traffic.flows import flows
+from dcnlab.evaluator.traffic import flow_model
+from dcnlab.evaluator.traffic.completion import completion_times
+from dcnlab.evaluator.traffic.flow_model import HASHED, FlowModel
+from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.latency import NO_FAILURES, FlowControl, Settings, simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.traffic import patterns, sizes, workload
+from dcnlab.traffic.completion import ideal, summarise
 from dcnlab.traffic.patterns import traffic
 from topos.fabric import Fabric
 from topos.spec import SpecError
@@ -46,8 +49,9 @@ _PAIRS = 100
 class Conditions:
     """The conditions of a measurement.
 
-    ``traffic`` applies to throughput, latency and fct, ``load`` to latency and fct, ``flow_control`` to
-    latency; ``sizes``, ``seconds`` and the link ``rate`` (bits per second) to fct.
+    ``traffic`` and ``flows`` (:mod:`dcnlab.evaluator.traffic.flow_model`) apply to throughput, share, latency
+    and fct, ``load`` to latency and fct, ``flow_control`` to latency; ``sizes``, ``seconds`` and the link
+    ``rate`` (bits per second) to fct.
     """
 
     seed: int = 1
@@ -59,6 +63,19 @@ class Conditions:
     sizes: str = "fixed:1M"
     seconds: float = 10.0
     rate: float = 1e9
+    flows: str = str(HASHED)
+
+    @property
+    def flow_model(self) -> FlowModel:
+        """How a flow uses several paths."""
+        return flow_model.read(self.flows)
+
+    def routed(self, scheme: Scheme, wanted: patterns.Traffic) -> Flows:
+        """The paths of some flows under these conditions."""
+        return flow_model.route(
+            scheme, wanted, self.flow_model, self.seed, self.failed.links,
+            failure_knowledge=self.failure_knowledge,
+        )  # fmt: skip
 
     @property
     def demand(self) -> workload.Demand:
@@ -106,7 +123,7 @@ def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
 def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
     pattern = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
     pattern = pattern.by_destination()
-    routed = flows(scheme, pattern, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
+    routed = conditions.routed(scheme, pattern)
     rates = throughput(scheme.fabric, routed, amounts=pattern.amounts if pattern.weighted else None)
     return {
         "flows": len(routed),
@@ -114,6 +131,7 @@ def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
         "aggregate": rates.aggregate,
         "least": rates.least,
         "abt": rates.abt,
+        "flow_model": conditions.flows,
     }
 
 
@@ -135,31 +153,36 @@ def _share(scheme: Scheme, conditions: Conditions) -> Figures:
     seed, failed = conditions.seed, conditions.failed
     found = _beside(scheme.fabric, conditions.traffic, seed, failed)
     pattern = traffic(scheme.fabric, conditions.traffic, seed, failed.nodes).by_destination()
-    missing = found.found.problem.unreachable
-    theta = scheme_theta(scheme, pattern, failed, missing, conditions.failure_knowledge)
+    missing, knowledge = found.found.problem.unreachable, conditions.failure_knowledge
+    if flow_model.draws(scheme, conditions.flow_model, failed.links, knowledge):
+        theta = theta_of(scheme.fabric, conditions.routed(scheme, pattern), pattern, missing)
+    else:
+        theta = scheme_theta(scheme, pattern, failed, missing, knowledge)
     lower, upper = found.share(theta)
-    return {"theta": theta, "lower": lower, "upper": upper}
+    return {"theta": theta, "lower": lower, "upper": upper, "flow_model": conditions.flows}
 
 
 def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
     result = simulate(
         scheme, conditions.load, conditions.traffic, conditions.seed,
         Settings(flow_control=conditions.flow_control), failed=conditions.failed,
-        failure_knowledge=conditions.failure_knowledge,
+        failure_knowledge=conditions.failure_knowledge, model=conditions.flow_model,
     )  # fmt: skip
-    return result.as_dict()
+    return {**result.as_dict(), "flow_model": conditions.flows}
 
 
 def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
     """Completion times and slowdowns of flows that share the links max-min fairly."""
     wanted = workload.draw(scheme.fabric, conditions.demand, conditions.failed.nodes)
-    bins = predict(
-        scheme, wanted, conditions.rate, conditions.seed, conditions.failed.links,
+    done = completion_times(
+        scheme, wanted, conditions.rate, conditions.seed, conditions.failed.links, model=conditions.flow_model,
         failure_knowledge=conditions.failure_knowledge,
     )  # fmt: skip
+    bins = summarise(wanted.size, done.seconds, ideal(wanted.size, conditions.rate))
     figures = {name: math.nan if value is None else value for name, value in vars(bins[0]).items()}
     of_all = {name: figures[name] for name in figures if name != "sizes"}
-    return {**of_all, "bins": [dict(vars(one)) for one in bins]}
+    more = {"busiest_link": done.busiest, "flow_model": conditions.flows}
+    return {**of_all, **more, "bins": [dict(vars(one)) for one in bins]}
 
 
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
@@ -174,6 +197,14 @@ SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
     "share": _share,
     "latency": _latency,
     "fct": _fct,
+}
+#: Which model each metric is of, and what it leaves out; ``{flows}`` is what happens to a flow.
+_MODELS: Mapping[str, str] = {
+    "loads": "packets that each directed link carries in the mean, one per pair of servers",
+    "throughput": "max-min fair rates of fluid flows; {flows}; no TCP, no headers, no queues",
+    "share": "one factor for all flows; {flows}; no TCP, no headers, no queues",
+    "latency": "store-and-forward queues of 1500-byte packets; {flows}; no TCP, no retransmissions",
+    "fct": "flows share links max-min fairly at every moment; {flows}; no slow start, no queues, no losses",
 }
 #: What the scheme ``optimal`` stands for in ``evaluate`` and ``compare``.
 OF_OPTIMAL = ("optimum", "share")
@@ -212,6 +243,24 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
         raise SpecError(f"flow control: {conditions.flow_control!r}: write {' or '.join(known)}")
     patterns.check(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
     sizes.read(conditions.sizes)
+    flow_model.read(conditions.flows)
+
+
+def models(names: Sequence[str], conditions: Conditions) -> dict[str, str]:
+    """The model of each metric that has one, in a line."""
+    sentence = conditions.flow_model.sentence
+    return {name: _MODELS[name].format(flows=sentence) for name in names if name in _MODELS}
+
+
+def saturation(name: str, figures: Figures) -> str:
+    """A warning where links get more than they carry; empty where none does."""
+    if name == "fct" and figures["busiest_link"] > 1:
+        return (
+            f"saturated: a link gets {figures['busiest_link']:.3g} times what it carries: times grow with --for"
+        )
+    if name == "latency" and figures["load"] > 1:
+        return f"saturated: every sender offers {figures['load']:g} times what its link carries"
+    return ""
 
 
 def silent(phase: str, share: float | None) -> None:

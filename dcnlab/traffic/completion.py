@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dcnlab.traffic.sizes import Sizes
+
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.int64]
 
@@ -45,6 +47,18 @@ def wire_bits(size: Bytes) -> Floats:
     """Bits on a link of flows of ``size`` bytes, with the headers of their packets."""
     bits: Floats = 8.0 * (size + _HEADERS * np.ceil(size / _PAYLOAD))
     return bits
+
+
+def mean_wire_bits(sizes: Sizes) -> float:
+    """The mean of :func:`wire_bits` over a distribution, which is uniform between two of its points."""
+    packets = np.ceil(sizes.size / _PAYLOAD)
+    whole = np.floor(sizes.size / _PAYLOAD)
+    rest = sizes.size - whole * _PAYLOAD
+    summed = _PAYLOAD * whole * (whole + 1) / 2 + rest * (whole + 1)  # the integral of the packets from 0
+    width = np.diff(sizes.size)
+    between = np.where(width > 0, np.diff(summed) / np.where(width > 0, width, 1), packets[1:])
+    mean = packets[0] * sizes.share[0] + between @ np.diff(sizes.share)
+    return 8.0 * (sizes.mean() + _HEADERS * float(mean))
 
 
 def ideal(size: Bytes, rate: float, base: Floats | float = 0.0) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.traffic import sizes as distributions
+from dcnlab.traffic.completion import mean_wire_bits
 from dcnlab.traffic.patterns import Traffic, traffic
 from topos.fabric import Fabric
 from topos.graph import IntArray
@@ -28,7 +29,8 @@ class Demand:
     """What is sent: ``pattern`` and ``sizes`` as texts, and when.
 
     ``load`` is a multiple of the link rate (bits per second): what the busiest server sends, or receives, on
-    average for ``seconds``.  With 0 every pair sends ``count`` flows at time 0 instead.
+    average for ``seconds``, with the headers of packets.  With 0 every pair sends ``count`` flows at time 0
+    instead.
     """
 
     pattern: str = "permutation"
@@ -63,7 +65,7 @@ def draw(fabric: Fabric, demand: Demand, failed: Collection[int] = ()) -> Worklo
         raise SpecError(f"traffic: {demand.pattern} has no two servers here")
     rng = np.random.default_rng([demand.seed, 11])
     if demand.load:
-        mean = arrival_rate(pairs, demand.load, demand.rate, sizes.mean()) * demand.seconds
+        mean = arrival_rate(pairs, demand.load, demand.rate, mean_wire_bits(sizes)) * demand.seconds
         _check_count(mean)
         begin = np.sort(rng.uniform(0, demand.seconds, rng.poisson(mean)))
         chosen = (
@@ -80,10 +82,11 @@ def draw(fabric: Fabric, demand: Demand, failed: Collection[int] = ()) -> Worklo
     )
 
 
-def arrival_rate(pairs: Traffic, load: float, rate: float, mean_size: float) -> float:
-    """Flows per second of a pattern, so that its busiest server sends, or receives, ``load`` times ``rate``."""
+def arrival_rate(pairs: Traffic, load: float, rate: float, mean_bits: float) -> float:
+    """Flows per second of a pattern, each of ``mean_bits`` on the wire, so that its busiest server sends, or
+    receives, ``load`` times ``rate``."""
     busiest = max(float(np.bincount(ends, pairs.amounts).max()) for ends in (pairs.sources, pairs.destinations))
-    return load * rate / (8 * mean_size) * float(pairs.amounts.sum()) / busiest
+    return load * rate / mean_bits * float(pairs.amounts.sum()) / busiest
 
 
 def _each(pairs: Traffic, count: int) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ def ends_of(flows: list[Flow]) -> np.ndarray:
     start = np.concatenate([[0], np.cumsum([len(links) for _, _, links in flows])]).astype(np.int64)
     crossed = np.array([link for _, _, links in flows for link in sorted(links)], dtype=np.int32)
     begin, bits = (np.array([flow[i] for flow in flows], dtype=float) for i in (0, 1))
-    return share_links(start, crossed, begin, bits, np.full(5, float(CAPACITY)))
+    return share_links(start, crossed, begin, bits, np.full(5, float(CAPACITY)), np.ones(1), 1)
 
 
 def max_min(flows: dict[int, frozenset[int]]) -> dict[int, Fraction]:
@@ -91,7 +91,13 @@ def test_no_link_carries_more_than_it_can(flows: list[Flow]) -> None:
 
 def test_tiny_rests_at_high_rates_end() -> None:
     ends = share_links(
-        np.array([0, 1, 2]), np.zeros(2, np.int32), np.array([1e6, 1e6]), np.array([1.0, 3.0]), np.array([1e15])
+        np.array([0, 1, 2]),
+        np.zeros(2, np.int32),
+        np.array([1e6, 1e6]),
+        np.array([1.0, 3.0]),
+        np.array([1e15]),
+        np.ones(1),
+        1,
     )
     assert ends == pytest.approx([1e6, 1e6])
 
@@ -101,7 +107,7 @@ def test_one_flow_alone_takes_the_ideal_time(spec: str, name: str) -> None:
     network = fabric(spec)
     one = Workload(np.array([0.5]), np.array([0], np.int32), np.array([5], np.int32), np.array([1_000_000]))
     scheme = bind(name, network)
-    assert completion_times(scheme, one, 1e8) == pytest.approx(ideal(one.size, 1e8))
+    assert completion_times(scheme, one, 1e8).seconds == pytest.approx(ideal(one.size, 1e8))
     [found, *_] = predict(scheme, one, 1e8, base=0.001)
     assert found.slowdown_median == 1.0
     assert found.fct_mean_ms == pytest.approx(1 + 1000 * float(wire_bits(one.size)[0]) / 1e8, abs=1e-3)
@@ -110,7 +116,7 @@ def test_one_flow_alone_takes_the_ideal_time(spec: str, name: str) -> None:
 def test_an_incast_takes_as_long_as_its_bytes_need_on_the_receivers_link() -> None:
     network = fabric("fattree:4")
     wanted = draw(network, Demand("incast", "fixed:1M"))
-    seconds = completion_times(bind("ecmp", network), wanted, 1e8)
+    seconds = completion_times(bind("ecmp", network), wanted, 1e8).seconds
     assert seconds == pytest.approx(np.full(15, 15 * wire_bits(wanted.size)[0] / 1e8))
 
 

@@ -18,6 +18,7 @@ from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
 from dcnlab.evaluator.routing.table_sizes import table_sizes
+from dcnlab.evaluator.traffic.flow_model import HASHED
 from dcnlab.evaluator.traffic.latency import simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from tests.topos.graphs import graph
@@ -145,7 +146,7 @@ def test_metrics_are_those_of_their_modules_under_the_same_failures() -> None:
     loads = link_loads(scheme, choose(network, "servers", 3), failed.links)
     assert found["loads"]["max"] == pytest.approx(loads.max())
     assert found["throughput"]["delivered"] == 240
-    simulated = simulate(scheme, 1.5, seed=3, failed=failed)
+    simulated = simulate(scheme, 1.5, seed=3, failed=failed, model=HASHED)
     assert found["latency"]["mean_us"] == pytest.approx(simulated.mean)
     assert found["latency"]["loss"] == pytest.approx(simulated.loss, abs=1e-9)
     assert "latency" not in evaluate("clot:4x4", ["pow"]).as_dict()["schemes"][0]

@@ -49,6 +49,7 @@ def compare(
         str,
         typer.Option(help="For latency and fct: comma-separated loads, as multiples of the link rate."),
     ] = "0.5",
+    flows: options.Flows = "hashed",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     results: options.Results = Path("results"),
     report: options.Html = None,
@@ -82,7 +83,7 @@ def compare(
         wanted = grid.requests(
             split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
             pairs=pairs, pattern=traffic, metrics=required_metrics(columns), loads=_numbers(loads),
-            flow_control=flow_control.value,
+            flow_control=flow_control.value, flows=flows,
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error

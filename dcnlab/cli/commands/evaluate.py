@@ -76,6 +76,7 @@ def evaluate(
             " of the busiest server for fct."
         ),
     ] = 0.5,
+    flows: options.Flows = "hashed",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     sizes: options.FlowSizes = "fixed:1M",
     seconds: Annotated[float, options.duration("For fct: how long flows arrive.", "--for")] = 10.0,
@@ -104,6 +105,7 @@ def evaluate(
                 metrics=words(metrics),
                 traffic=traffic,
                 load=load,
+                flows=flows,
                 flow_control=flow_control.value,
                 sizes=sizes,
                 seconds=seconds,
@@ -120,6 +122,8 @@ def evaluate(
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     """Print the figures of the fabric, of each scheme, and of each metric."""
+    from dcnlab.evaluator.metrics import saturation
+
     counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
     print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
     unit = "server hops" if report["hops"] == "servers" else report["hops"]
@@ -130,6 +134,11 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
         _show_schemes(report["schemes"])
     for name in metrics:
         _show_metric(name, report)
+        if name in report.get("models", {}):
+            print(f"{name}: {report['models'][name]}")
+        for scheme in report["schemes"]:
+            if name in scheme and (warning := saturation(name, scheme[name])):
+                print(f"{name} of {scheme['scheme']}: {warning}")
 
 
 def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:

@@ -21,6 +21,7 @@ from topos.spec import SpecError
 if TYPE_CHECKING:
     from dcnlab.evaluator.graph.failures import Failures
     from dcnlab.evaluator.optimum.beside import Beside
+    from dcnlab.evaluator.traffic.flow_model import FlowModel
     from dcnlab.evaluator.traffic.flows import Flows
     from dcnlab.traffic.patterns import Traffic
     from topos.fabric import Fabric
@@ -39,6 +40,7 @@ class _Asked:
     capacity: float
     seed: int
     on_off: str
+    model: FlowModel
 
 
 @command(
@@ -58,6 +60,7 @@ def throughput(
     traffic: Annotated[
         str, typer.Option(help="Traffic pattern, or a file of pairs; `help` lists the patterns.")
     ] = "all-to-all",
+    flows: options.Flows = "hashed",
     on_off: Annotated[
         str, typer.Option(help="On/off flows: on=1,off=1,sigma=1,length=100,samples=100 (seconds).")
     ] = "",
@@ -90,10 +93,11 @@ def throughput(
     if traffic == "help":
         _show_patterns(json)
         return
+    from dcnlab.evaluator.metrics import Conditions, models
     from dcnlab.evaluator.optimum.beside import without_optimal
 
     names, optimal = without_optimal(split_specs(scheme))
-    asked = _asked(topology, names, optimal, traffic, on_off, failures, capacity, seed)
+    asked = _asked(topology, names, optimal, traffic, on_off, failures, capacity, seed, flows)
     beside = _optimum(asked, gap, paths) if optimal else None
     if certificate is not None:
         _write_certificate(certificate, asked.fabric, beside)
@@ -102,7 +106,7 @@ def throughput(
         with working(f"{name}: routing flows"):
             rows[name] = _figures(asked, name, beside)
     given = {"topology": asked.fabric.spec, "traffic": traffic, "failures": failures, "seed": seed,
-             "on_off": on_off, "capacity": capacity}  # fmt: skip
+             "on_off": on_off, "capacity": capacity, "flow_model": str(asked.model)}  # fmt: skip
     if csv is not None:
         _write_csv(csv, given, rows, beside)
     if json:
@@ -111,14 +115,16 @@ def throughput(
     print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
           f" link capacity {capacity:g}")  # fmt: skip
     _show(rows, beside)
+    if rows:
+        print(models(["throughput"], Conditions(flows=flows))["throughput"])
 
 
 def _asked(
     topology: str, names: list[str], optimal: bool, traffic: str, on_off: str, failures: str, capacity: float,
-    seed: int,
+    seed: int, flows: str,
 ) -> _Asked:  # fmt: skip
     from dcnlab.evaluator.graph import failures as failing
-    from dcnlab.evaluator.traffic import onoff
+    from dcnlab.evaluator.traffic import flow_model, onoff
     from dcnlab.traffic.patterns import traffic as pattern
     from topos.registry import fabric as build
 
@@ -132,13 +138,13 @@ def _asked(
             resolve(topology, name)
         if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
             raise UsageError(f"{fabric.servers**2} flows are too many: `dcnlab sweep` computes their ABT")
-        failed = failing.draw(fabric, failures, seed)
+        failed, model = failing.draw(fabric, failures, seed), flow_model.read(flows)
         wanted = pattern(fabric, traffic, seed, failed.nodes).by_destination()
         if on_off:
             onoff.parse(on_off)
     except SpecError as error:
         raise UsageError(str(error)) from error
-    return _Asked(fabric, wanted, failed, capacity, seed, on_off)
+    return _Asked(fabric, wanted, failed, capacity, seed, on_off, model)
 
 
 def _optimum(asked: _Asked, gap: str, paths: str) -> Beside:
@@ -161,9 +167,10 @@ def _figures(asked: _Asked, name: str, beside: Beside | None) -> dict[str, Any]:
     from addressing.registry import bind
     from dcnlab.evaluator.optimum.beside import theta_of
     from dcnlab.evaluator.traffic import onoff
-    from dcnlab.evaluator.traffic.flows import flows
+    from dcnlab.evaluator.traffic.flow_model import route
 
-    routed = flows(bind(name, asked.fabric), asked.traffic, asked.failed.links)
+    scheme = bind(name, asked.fabric)
+    routed = route(scheme, asked.traffic, asked.model, asked.seed, asked.failed.links)
     if asked.on_off:
         return _on_off_rates(
             asked.fabric, routed, onoff.parse(asked.on_off), asked.seed, asked.capacity

@@ -1,6 +1,7 @@
 """Traffic (``dcnlab.traffic``) over routed paths.
 
 flows.py       the directed links that each flow crosses
+flow_model.py  whether flows are hashed to one path, split over all, or hashed in parts
 capacities.py  capacities of links, where a file states them
 loads.py       the load of each directed link
 throughput.py  max-min fair rates, and the aggregate bottleneck throughput (ABT)

@@ -1,10 +1,13 @@
 """Flow completion times by flow-level simulation: at every moment the flows share the links max-min fairly.
 
-Each flow takes one path, drawn by the weights of the scheme's next hops, as a hash would assign it.  Rates
-change when a flow begins or ends.  There are no packets: no slow start, no queues and no losses.
+Each flow is hashed to a path, as a lab would assign it, unless another model is asked for
+(:mod:`dcnlab.evaluator.traffic.flow_model`).  Rates change when a flow begins or ends.  There are no packets:
+no slow start, no queues and no losses.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +15,27 @@ from numpy.typing import NDArray
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
-from dcnlab.evaluator.routing.sampled_paths import sample_paths
+from dcnlab.evaluator.traffic.capacities import port_capacities
+from dcnlab.evaluator.traffic.flow_model import HASHED, FlowModel, route
 from dcnlab.evaluator.traffic.flows import Offsets
-from dcnlab.evaluator.traffic.throughput import single_path_rates
+from dcnlab.evaluator.traffic.throughput import rates_by_row
 from dcnlab.traffic.completion import SizeBin, ideal, summarise, wire_bits
+from dcnlab.traffic.patterns import Traffic
 from dcnlab.traffic.workload import Workload
-from topos.graph import ALL_UP, NONE, IntArray, LinkState
+from topos.graph import ALL_UP, IntArray, LinkState
 
 Floats = NDArray[np.float64]
-#: The most links of a path.
-_TTL = 255
 #: Bits, and their share of a flow, that count as none: what rounding leaves of a flow that has ended.
 _NO_BITS, _NO_SHARE = 1e-3, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """Seconds from each flow's beginning to its end, NaN where it is not delivered; and what the busiest link
+    gets, as a multiple of what it carries while flows arrive."""
+
+    seconds: Floats
+    busiest: float
 
 
 def completion_times(
@@ -33,23 +45,31 @@ def completion_times(
     seed: int = 1,
     down: LinkState = ALL_UP,
     *,
+    model: FlowModel = HASHED,
     failure_knowledge: FailureKnowledge = "yes",
-) -> Floats:
-    """Seconds from each flow's beginning to its end on links of ``rate`` bits per second; NaN where a flow is
-    not delivered."""
-    paths = sample_paths(
-        scheme, workload.source, workload.destination, seed, _TTL, down, failure_knowledge=failure_knowledge
-    )
-    seconds = np.full(len(workload), np.nan)
-    which = np.flatnonzero(paths.delivered)
-    if len(which):
-        crossed = paths.links[which]
-        used, links = np.unique(crossed[crossed != NONE], return_inverse=True)
-        start = np.concatenate([[0], np.cumsum((crossed != NONE).sum(axis=1))])
-        begin, bits = workload.begin[which], wire_bits(workload.size[which])
-        ends = share_links(start, links.astype(np.int32), begin, bits, np.full(len(used), rate))
-        seconds[which] = ends - begin
-    return seconds
+) -> Completion:
+    """When flows end on links of ``rate`` bits per second, times what the topology's file states."""
+    pairs = Traffic("", workload.source, workload.destination, np.ones(len(workload)))
+    routed = route(scheme, pairs, model, seed, down, failure_knowledge=failure_knowledge)
+    seconds, delivered = np.full(len(workload), np.nan), routed.delivered
+    if not delivered.any():
+        return Completion(seconds, 0.0)
+    some = routed.select(delivered)
+    begin, bits = workload.begin[delivered], wire_bits(workload.size[delivered])
+    used, links = np.unique(some.links, return_inverse=True)
+    capacities = rate * port_capacities(scheme.fabric)[used]
+    shares = some.shares if len(some.shares) else np.ones(1)
+    crossed = links.astype(np.int32)
+    ends = share_links(some.start, crossed, begin, bits, capacities, shares, some.subflows)
+    seconds[delivered] = ends - begin
+    loads = some.scaled(bits).loads(len(scheme.fabric.adjacency.peer))[used]
+    return Completion(seconds, _utilisation(loads / capacities, begin))
+
+
+def _utilisation(busy: Floats, begin: Floats) -> float:
+    """The seconds that the busiest link needs, by those in which flows begin; 0 where all begin at once."""
+    during = float(begin.max()) if len(begin) else 0.0
+    return float(busy.max()) / during if during else 0.0
 
 
 def predict(
@@ -63,16 +83,25 @@ def predict(
     failure_knowledge: FailureKnowledge = "yes",
 ) -> tuple[SizeBin, ...]:
     """Completion times and slowdowns of a workload by flow size; ``base`` seconds are part of every time."""
-    seconds = completion_times(scheme, workload, rate, seed, down, failure_knowledge=failure_knowledge) + base
-    return summarise(workload.size, seconds, ideal(workload.size, rate, base))
+    found = completion_times(scheme, workload, rate, seed, down, failure_knowledge=failure_knowledge)
+    return summarise(workload.size, found.seconds + base, ideal(workload.size, rate, base))
 
 
 @compiled
-def share_links(start: Offsets, links: IntArray, begin: Floats, bits: Floats, capacities: Floats) -> Floats:
+def share_links(
+    start: Offsets,
+    links: IntArray,
+    begin: Floats,
+    bits: Floats,
+    capacities: Floats,
+    shares: Floats,
+    subflows: int,
+) -> Floats:
     """When each flow ends.
 
-    Flow i crosses ``links[start[i]:start[i + 1]]`` and begins at ``begin[i]`` (ascending); ``capacities``
-    are in bits per second.
+    Row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each (a single share holds for
+    all links); flow i has rows ``subflows * i`` and following, and begins at ``begin[i]`` (ascending).
+    ``capacities`` are in bits per second.
     """
     ends = np.zeros(len(begin))
     active, left = np.empty(len(begin), np.int64), bits.copy()
@@ -84,7 +113,7 @@ def share_links(start: Offsets, links: IntArray, begin: Floats, bits: Floats, ca
             active[count] = admitted
             count += 1
             admitted += 1
-        rates = _rates(start, links, active[:count], capacities)
+        rates = _rates(start, links, shares, active[:count], capacities, subflows)
         needed = left[active[:count]] / rates
         first = needed.argmin()
         until = now + needed[first]
@@ -104,12 +133,24 @@ def share_links(start: Offsets, links: IntArray, begin: Floats, bits: Floats, ca
 
 
 @compiled
-def _rates(start: Offsets, links: IntArray, active: Offsets, capacities: Floats) -> Floats:
+def _rates(
+    start: Offsets, links: IntArray, shares: Floats, active: Offsets, capacities: Floats, subflows: int
+) -> Floats:
     """The max-min fair rates of some flows."""
-    own = np.zeros(len(active) + 1, np.int64)
-    for i in range(len(active)):
-        own[i + 1] = own[i] + start[active[i] + 1] - start[active[i]]
+    own = np.zeros(len(active) * subflows + 1, np.int64)
+    for i in range(len(own) - 1):
+        row = active[i // subflows] * subflows + i % subflows
+        own[i + 1] = own[i] + start[row + 1] - start[row]
     crossed = np.empty(own[-1], np.int32)
-    for i in range(len(active)):
-        crossed[own[i] : own[i + 1]] = links[start[active[i]] : start[active[i] + 1]]
-    return single_path_rates(own, crossed, capacities)
+    parts = np.empty(own[-1] if len(shares) > 1 else 1)
+    parts[0] = shares[0]
+    for i in range(len(own) - 1):
+        row = active[i // subflows] * subflows + i % subflows
+        crossed[own[i] : own[i + 1]] = links[start[row] : start[row + 1]]
+        if len(shares) > 1:
+            parts[own[i] : own[i + 1]] = shares[start[row] : start[row + 1]]
+    by_row = rates_by_row(own, crossed, parts, capacities)
+    rates = np.zeros(len(active))
+    for i in range(len(by_row)):
+        rates[i // subflows] += by_row[i] / subflows
+    return rates

@@ -37,7 +37,8 @@ class Flows:
     """Flow i crosses the directed links ``links[start[i]:start[i + 1]]``, with ``shares`` of it on each.
 
     ``shares`` is empty where every flow uses a single path.  A flow without links is not
-    delivered.  Flows are sorted by destination, then by source.
+    delivered.  With ``subflows`` above 1, so many consecutive rows of ``start`` are the parts of one flow,
+    which sends an equal share along each; it is delivered where one of them is.
     """
 
     sources: IntArray
@@ -45,31 +46,37 @@ class Flows:
     start: Offsets
     links: IntArray
     shares: Floats
+    subflows: int = 1
 
     def __len__(self) -> int:
         """The number of flows, including those not delivered."""
-        return len(self.start) - 1
+        return len(self.sources)
 
     @property
     def delivered(self) -> NDArray[np.bool_]:
         """Mask of the flows that have a path."""
-        return np.diff(self.start) > 0
+        return np.asarray((np.diff(self.start) > 0).reshape(-1, self.subflows).any(axis=1))
+
+    def take(self, order: Offsets) -> Flows:
+        """Flows ``order[0]``, ``order[1]`` ..., with their paths."""
+        rows = (order[:, None] * self.subflows + np.arange(self.subflows)).ravel()
+        length = np.diff(self.start)[rows]
+        start = np.concatenate([[0], np.cumsum(length)])
+        crossed = np.repeat(self.start[rows] - start[:-1], length) + np.arange(start[-1])
+        shares = self.shares[crossed] if len(self.shares) else self.shares
+        ends = self.sources[order], self.destinations[order]
+        return Flows(*ends, start, self.links[crossed], shares, self.subflows)
 
     def select(self, which: NDArray[np.bool_]) -> Flows:
         """The flows of the mask ``which``, with their paths."""
-        length = np.diff(self.start)
-        crossed = np.repeat(which, length)
-        start = np.concatenate([[0], np.cumsum(length[which])])
-        shares = self.shares[crossed] if len(self.shares) else self.shares
-        return Flows(self.sources[which], self.destinations[which], start, self.links[crossed], shares)
+        return self.take(np.flatnonzero(which))
 
     def scaled(self, amounts: Floats) -> Flows:
         """The same flows with ``amounts`` of each in place of one whole."""
-        length = np.diff(self.start)
-        shares = np.repeat(amounts, length)
+        shares = np.repeat(np.repeat(amounts, self.subflows), np.diff(self.start))
         if len(self.shares):
             shares *= self.shares
-        return Flows(self.sources, self.destinations, self.start, self.links, shares)
+        return Flows(self.sources, self.destinations, self.start, self.links, shares, self.subflows)
 
     def loads(self, link_count: int) -> Floats:
         """Per directed link the sum of the shares of its flows; the fabric has ``link_count`` links."""

@@ -27,6 +27,7 @@ from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
+from dcnlab.evaluator.traffic.flow_model import SPLIT, FlowModel
 from dcnlab.traffic.patterns import Traffic, traffic
 from topos.graph import NONE, IntArray
 
@@ -139,25 +140,19 @@ def simulate(
     settings: Settings | None = None,
     failed: Failures = NO_FAILURES,
     failure_knowledge: FailureKnowledge = "yes",
+    model: FlowModel = SPLIT,
 ) -> Latency:
     """Simulate: every sender of ``pattern`` offers ``load`` times the link rate.
 
-    ``seed`` draws the pattern, the packets' times of creation and their paths.  Raises SpecError
-    for an invalid pattern.
+    By ``model`` packets of a pair draw their paths one by one (split), or have one path or a few.
+    ``seed`` draws the pattern, the packets' times of creation and their paths.  Raises SpecError for an
+    invalid pattern.
     """
     settings = settings or Settings()
     wanted = traffic(scheme.fabric, pattern, seed, failed.nodes) if isinstance(pattern, str) else pattern
     gap = settings.transmission_time / load
     packets = arrivals(wanted, gap, settings.until, settings.source, seed)
-    paths = sample_paths(
-        scheme,
-        packets.source,
-        packets.destination,
-        seed,
-        settings.ttl,
-        failed.links,
-        failure_knowledge=failure_knowledge,
-    )
+    paths = _paths(scheme, packets, model, seed, settings.ttl, failed, failure_knowledge)
     if settings.flow_control == "credits":
         arrived = queue_with_credits(
             packets, paths, scheme.fabric, escape_routes(scheme.fabric, failed.links),
@@ -166,6 +161,37 @@ def simulate(
     else:
         arrived = queue(packets, paths, len(scheme.fabric.adjacency.peer), settings)
     return summarise(load, packets, arrived, len(np.unique(wanted.sources)), settings)
+
+
+def _paths(
+    scheme: Scheme, packets: Arrivals, model: FlowModel, seed: int, ttl: int, failed: Failures,
+    knowledge: FailureKnowledge,
+) -> SampledPaths:  # fmt: skip
+    """The path of each packet: its own, or in turn one of those of its pair."""
+    if model == SPLIT:
+        return sample_paths(
+            scheme, packets.source, packets.destination, seed, ttl, failed.links, failure_knowledge=knowledge
+        )
+    size = scheme.fabric.size
+    pairs, first, pair = np.unique(
+        packets.source.astype(np.int64) * size + packets.destination, return_index=True, return_inverse=True
+    )
+    several = np.repeat(first, model.subflows)
+    found = sample_paths(
+        scheme, packets.source[several], packets.destination[several], seed, ttl, failed.links,
+        failure_knowledge=knowledge,
+    )  # fmt: skip
+    row = pair * model.subflows + _occurrence(pair, len(pairs)) % model.subflows
+    return SampledPaths(found.links[row], found.delivered[row])
+
+
+def _occurrence(values: Times, count: int) -> Times:
+    """How often each value, from 0 to below ``count``, has occurred before."""
+    order = np.argsort(values, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(values, minlength=count))])
+    found = np.empty(len(values), np.int64)
+    found[order] = np.arange(len(values)) - first[values[order]]
+    return found
 
 
 def sweep(

@@ -76,10 +76,8 @@ def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0, amounts: Flo
 def max_min(flows: Flows, capacities: Floats) -> Floats:
     """The max-min fair rate of each flow; ``capacities`` per directed link, all positive."""
     shares = flows.shares if len(flows.shares) else np.ones(1)
-    first = _row_starts(flows.links, len(capacities))
-    crossing = _flows_by_link(flows.start, flows.links, first)
-    growing = flows.loads(len(capacities))
-    return _fill(flows.start, flows.links, shares, first, crossing, growing, capacities.astype(float))
+    rates = rates_by_row(flows.start, flows.links, shares, capacities.astype(float))
+    return np.asarray(rates.reshape(-1, flows.subflows).mean(axis=1))
 
 
 @compiled
@@ -104,12 +102,14 @@ def _flows_by_link(start: Offsets, links: IntArray, first: Offsets) -> IntArray:
 
 
 @compiled
-def single_path_rates(start: Offsets, links: IntArray, capacities: Floats) -> Floats:
-    """As :func:`max_min`, for kernels: flow i crosses ``links[start[i]:start[i + 1]]`` with all of it."""
+def rates_by_row(start: Offsets, links: IntArray, shares: Floats, capacities: Floats) -> Floats:
+    """As :func:`max_min`, for kernels: row i crosses ``links[start[i]:start[i + 1]]`` with ``shares`` of it."""
     first = _row_starts(links, len(capacities))
     crossing = _flows_by_link(start, links, first)
-    growing = np.diff(first).astype(np.float64)
-    return _fill(start, links, np.ones(1), first, crossing, growing, capacities.copy())
+    growing = np.zeros(len(capacities))
+    for i in range(len(links)):
+        growing[links[i]] += shares[i] if len(shares) > 1 else shares[0]
+    return _fill(start, links, shares, first, crossing, growing, capacities.copy())
 
 
 @compiled
