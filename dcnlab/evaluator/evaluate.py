@@ -108,6 +108,8 @@ class Report:
     pairs: str
     failures: str
     failed_links: int
+    #: Those of them that have a server at an end.
+    failed_server_links: int
     failed_nodes: int
     failure_knowledge: FailureKnowledge
     hops: Hops
@@ -163,6 +165,7 @@ class Report:
             "unreachable": self.unreachable,
             "failures": self.failures,
             "failed_links": self.failed_links,
+            "failed_server_links": self.failed_server_links,
             "failed_nodes": self.failed_nodes,
             "aware": self.failure_knowledge,
             "hops": self.hops,
@@ -246,7 +249,8 @@ def evaluate(
     counts = divided.histogram if divided else distance_histogram(network, chosen, failed, hops, apart)
     return Report(
         network.spec, network.servers, network.switches, len(network.link_ends),
-        pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
+        pairs, failures, len(failed.links.down), _of_servers(network, failed), len(failed.nodes),
+        failure_knowledge, hops, seed,
         len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions, progress),
         models(metrics, conditions) if bound else {},
     )  # fmt: skip
@@ -289,6 +293,12 @@ def _network(topology: str | Fabric | Any) -> Fabric:
     if isinstance(topology, Fabric):
         return topology
     return fabric(topology) if isinstance(topology, str) else from_networkx(topology)
+
+
+def _of_servers(network: Fabric, failed: failing.Failures) -> int:
+    """The number of links that are down and have a server at an end."""
+    ends = network.link_ends[sorted(failed.links.down)][:, [0, 2]]
+    return int((ends < network.servers).any(axis=1).sum())
 
 
 def _highest(pairs: Pairs) -> int:

@@ -31,7 +31,7 @@ def compare(
         str, typer.Option(help="Comma-separated schemes; optimal adds what any routing could carry.")
     ],
     failures: Annotated[
-        list[str], typer.Option(help="Random failures, such as links=5%; may be repeated.")
+        list[str], typer.Option(help="Random failures, such as links=5% or switch-links=5%; may be repeated.")
     ] = [],  # noqa: B006
     seeds: Annotated[int, options.number("Number of seeds.", 1, options.MAX_COUNT)] = 1,
     pairs: options.Pairs = "servers",

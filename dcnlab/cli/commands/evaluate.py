@@ -52,7 +52,8 @@ def evaluate(
     ] = "",
     pairs: options.Pairs = "servers",
     failures: Annotated[
-        str, typer.Option(help="Random failures, as shares or numbers: links=5%,nodes=2.")
+        str,
+        typer.Option(help="Random failures, such as switch-links=5%,nodes=2; links are those of servers too."),
     ] = "",
     seed: options.Seed = 1,
     failure_knowledge: Annotated[
@@ -127,9 +128,17 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
     print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
     unit = "server hops" if report["hops"] == "servers" else report["hops"]
-    print(f"diameter {report['diameter']}, mean distance {short(report['mean_distance'])} ({unit})")
-    if report["failures"]:
-        print(f"failed: {report['failed_links']} links; {report['failed_nodes']} nodes lost all links")
+    unreachable = report["unreachable"]
+    reached = (
+        f", of connected pairs; {unreachable} of {report['pair_count']} pairs have no path"
+        if unreachable
+        else ""
+    )
+    print(f"diameter {report['diameter']}, mean distance {short(report['mean_distance'])} ({unit}){reached}")
+    if report["failed_links"] or report["failed_nodes"]:
+        of_servers = f"{report['failed_server_links']} of servers"
+        lost = f"{report['failed_nodes']} nodes lost all links"
+        print(f"failed: {report['failed_links']} links ({of_servers}); {lost}")
     if report["schemes"]:
         _show_schemes(report["schemes"])
     for name in metrics:

@@ -39,7 +39,10 @@ def sweep(
         ),
     ] = "ecmp",
     failures: Annotated[
-        str, typer.Option(help="Comma-separated kinds of failures: servers, switches, links, nodes.")
+        str,
+        typer.Option(
+            help="Comma-separated kinds: servers, switches, links, switch-links, server-links, nodes."
+        ),
     ] = "servers,switches,links",
     to: Annotated[str, typer.Option(help="The largest share of failures.")] = "20%",
     steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,

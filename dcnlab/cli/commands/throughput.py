@@ -65,7 +65,10 @@ def throughput(
         str, typer.Option(help="On/off flows: on=1,off=1,sigma=1,length=100,samples=100 (seconds).")
     ] = "",
     failures: Annotated[
-        str, typer.Option(help="Random failures, as shares or numbers: links=5%,servers=2.")
+        str,
+        typer.Option(
+            help="Random failures, such as switch-links=5%,servers=2; links are those of servers too."
+        ),
     ] = "",
     capacity: options.Capacity = 1.0,
     gap: Annotated[

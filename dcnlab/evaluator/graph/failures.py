@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,9 @@ from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
 
 #: The kinds of elements that can fail.
-KINDS = ("links", "nodes", "servers", "switches")
+KINDS = ("links", "nodes", "servers", "switches", "switch-links", "server-links")
+#: The text of no failures, as the empty text.
+NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,14 @@ class Failures:
 
 
 def parse(text: str) -> Mapping[str, float]:
-    """Parse ``links=5%,nodes=3``: per kind a share (below 1) or a number; a bare ``5%`` means links.
+    """Parse ``links=5%,nodes=3``: per kind a share (below 1) or a number; a bare ``5%`` means links, ``none``
+    nothing.  Links are those of servers too; ``switch-links`` join switches, ``server-links`` have a server.
 
     Raises SpecError with one line.
     """
     wanted: dict[str, float] = {}
+    if text.strip() == NONE:
+        return wanted
     for part in filter(None, (part.strip() for part in text.split(","))):
         kind, equals, amount = part.partition("=")
         kind, amount = (kind, amount) if equals else ("links", part)
@@ -64,20 +69,24 @@ def draw(fabric: Fabric, text: str, seed: int) -> Failures:
     give the same set.  Each kind has its own random stream, so a change in the number of one
     kind does not change the others.
     """
-    ranges = {
+    of_server = (fabric.link_ends[:, [0, 2]] < fabric.servers).any(axis=1)
+    pools: dict[str, Sequence[int]] = {
         "links": range(len(fabric.link_ends)),
+        "switch-links": np.flatnonzero(~of_server).tolist(),
+        "server-links": np.flatnonzero(of_server).tolist(),
         "nodes": range(fabric.size),
         "servers": range(fabric.servers),
         "switches": range(fabric.servers, fabric.size),
     }
     chosen: dict[str, list[int]] = {kind: [] for kind in KINDS}
     for kind, amount in parse(text).items():
-        pool = ranges[kind]
+        pool = pools[kind]
         count = round(amount * len(pool)) if amount < 1 else int(amount)
         if count > len(pool):
             raise SpecError(f"failures: {fabric.spec} has only {len(pool)} {kind}, not {count}")
         order = np.random.default_rng([seed, KINDS.index(kind)]).permutation(len(pool))
         chosen[kind] = [pool[i] for i in order[:count].tolist()]
     nodes = frozenset(chosen["nodes"] + chosen["servers"] + chosen["switches"])
-    down = frozenset(chosen["links"]).union(*(fabric.links_of(node) for node in nodes))
+    links = chosen["links"] + chosen["switch-links"] + chosen["server-links"]
+    down = frozenset(links).union(*(fabric.links_of(node) for node in nodes))
     return Failures(LinkState(down), nodes)
