@@ -238,8 +238,12 @@ def test_a_stretch_of_1_everywhere_needs_no_curve(rows: list[Row]) -> None:
 
 
 def test_invalid_failures_are_refused_before_the_evaluations() -> None:
-    with pytest.raises(SpecError, match="'none' is neither"):
-        requests(["bcube:3,1"], ["wmgr"], ["", "none"])
+    with pytest.raises(SpecError, match="'few' is neither"):
+        requests(["bcube:3,1"], ["wmgr"], ["", "few"])
+
+
+def test_no_failures_by_name_are_evaluated_once() -> None:
+    assert len(requests(["bcube:3,1"], ["wmgr"], ["", "none"])) == 1
 
 
 def test_charts_are_reproducible(tmp_path: Path) -> None:
