@@ -5,8 +5,6 @@ probe.py             what they do on machines, and their connection to the clien
 probe_server.py      probes on this machine, also for measurements that another one makes
 measured_lab.py      what they know of the lab
 arguments.py         their arguments: help texts, limits, servers
-conducted.py         measurements that one process conducts on all machines of a lab
-side.py              what such a measurement does on one machine
 result.py            the base class of results: JSON, figures, tables
 plain.py             dataclasses from JSON
 
@@ -25,8 +23,7 @@ flood_watch.py       frames that circulate between switches
 mptcp.py             Multipath TCP over parallel paths
 mptcp_connection.py  the program at each end of such a connection
 flow_measurement.py  many flows: the idle lab first, for the ideal, and what sends them
-flow_place.py        machines on which a measurement is made, and the programs there
-flow_relay.py        what is done on another machine, for the coordinator of a lab on several
+flow_probe.py        the programs of many flows on one machine
 flow_run.py          the programs of many flows, from their tasks to their reports
 flow_sender.py       the program that sends the flows of all servers
 flow_receiver.py     the program that receives them

@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.conducted import at_once
 from dcnlab.lab.instruments.echo import ping_pairs
-from dcnlab.lab.instruments.proof import ProofSide
+from dcnlab.lab.instruments.probe import Context, at_once
+from dcnlab.lab.instruments.proof import ProofProbe
 from dcnlab.lab.instruments.taps import MOST_CROSSINGS, Packet, Taps
 from dcnlab.lab.running import settling
 from dcnlab.lab.running.lab import RunningLab
 from topos.fabric import Fabric
-
-if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
 
 Pair = tuple[str, str]
 
@@ -32,18 +28,17 @@ _AGAIN, _TIMEOUT_AGAIN = 30, 1.0
 _MOST_CUT = 40
 
 
-class DeliveriesSide(ProofSide):
+class DeliveriesProbe(ProofProbe):
     """One machine: in which condition it is, what its servers send, and where packets pass there."""
 
-    def __init__(self, lab: RunningLab, wrong_tables: Callable[[], list[str]]) -> None:
-        super().__init__(lab)
-        self._wrong_tables = wrong_tables
+    def __init__(self, lab: RunningLab, context: Context) -> None:
+        super().__init__(lab, context)
         self._open = contextlib.ExitStack()
         self._taps: Taps | None = None
 
-    def condition(self) -> dict[str, Any]:
-        """The machine's :class:`settling.Condition`."""
-        return settling.condition(self._lab).to_json()
+    def condition(self) -> settling.Condition:
+        """That of the machine."""
+        return settling.condition(self.lab)
 
     def watch(self, identity: int) -> None:
         """Count echo requests and replies with that identifier wherever they pass, from now on.
@@ -51,13 +46,13 @@ class DeliveriesSide(ProofSide):
         Others may have changed tables just before: switches forward by the tables that they have now.
         """
         with contextlib.suppress(LabError):  # a daemon that has ended just now forwards nothing
-            self._lab.await_tables()
-        self._taps = Taps(self._lab, identity)
+            self.lab.await_tables()
+        self._taps = Taps(self.lab, identity)
         self._open.enter_context(self._taps.open())
 
-    def unanswered(self, pairs: Sequence[Sequence[int]], timeout: float, identity: int) -> list[Pair]:
+    def unanswered(self, pairs: Sequence[tuple[int, int]], timeout: float, identity: int) -> list[Pair]:
         """Send requests from the servers that are here: the pairs without an answer after ``timeout`` s."""
-        ends = [(self._lab.endpoint(a), self._lab.endpoint(b)) for a, b in pairs if self._lab.running.here(a)]
+        ends = [(self.lab.endpoint(a), self.lab.endpoint(b)) for a, b in pairs if self.lab.running.here(a)]
         return ping_pairs(ends, timeout, identity=identity).lost
 
     def passed(self) -> dict[str, list[str]]:
@@ -65,15 +60,10 @@ class DeliveriesSide(ProofSide):
         assert self._taps is not None
         self._open.close()
         names = {
-            self._lab.address(server): self._lab.fabric.name(server)
-            for server in range(self._lab.fabric.servers)
+            self.lab.address(server): self.lab.fabric.name(server) for server in range(self.lab.fabric.servers)
         }
         twice, wrong = _wrong_deliveries(self._taps, names)
         return {"duplicated": twice, "misdelivered": wrong, "loops": sorted(_loops(self._taps, names))}
-
-    def wrong_tables(self) -> list[str]:
-        """The switches whose tables are not as predicted."""
-        return self._wrong_tables()
 
     def close(self) -> None:
         self._open.close()
@@ -95,30 +85,29 @@ class Deliveries:
         return any((self.lost, self.unexpected, self.duplicated, self.misdelivered, self.loops))
 
 
-def conditions(fabric: Fabric, places: Sequence[Place]) -> settling.Whole:
+def conditions(fabric: Fabric, probes: Sequence[DeliveriesProbe]) -> settling.Whole:
     """In which condition the machines of a lab are."""
-    absent = frozenset(node for node in range(fabric.size) if not any(place.has(node) for place in places))
-    found = map(settling.Condition.from_json, at_once(places, "condition"))
-    return settling.Whole(fabric, list(found), absent)
+    absent = frozenset(node for node in range(fabric.size) if not any(probe.runs(node) for probe in probes))
+    return settling.Whole(fabric, at_once(probes, lambda probe: probe.condition()), absent)
 
 
 def check(
-    fabric: Fabric, places: Sequence[Place], whole: settling.Whole, most: int, lossy: bool = False
+    fabric: Fabric, probes: Sequence[DeliveriesProbe], whole: settling.Whole, most: int, lossy: bool = False
 ) -> Deliveries:
     """Ask at most ``most`` pairs that a path joins, and some that none joins, and look at where all packets of
     this passed.  Where links are ``lossy``, pairs without an answer are asked again."""
     joined, parted = _pairs(whole, most)
-    parted = [(a, b) for a, b in parted if any(place.has(a) for place in places)]
+    parted = [(a, b) for a, b in parted if any(probe.runs(a) for probe in probes)]
     identity = random.SystemRandom().randrange(1 << 16)
-    at_once(places, "watch", identity=identity)
-    lost = _unanswered(places, joined, _TIMEOUT, identity)
-    silent = _unanswered(places, parted, _TIMEOUT_CUT, (identity + 1) & 0xFFFF)
+    at_once(probes, lambda probe: probe.watch(identity))
+    lost = _unanswered(probes, joined, _TIMEOUT, identity)
+    silent = _unanswered(probes, parted, _TIMEOUT_CUT, (identity + 1) & 0xFFFF)
     for number in range(_AGAIN if lossy else 0):
         if not lost:
             break
         again = [(fabric.index(a), fabric.index(b)) for a, b in lost]
-        lost = _unanswered(places, again, _TIMEOUT_AGAIN, (identity + 2 + number) & 0xFFFF)
-    passed = at_once(places, "passed")
+        lost = _unanswered(probes, again, _TIMEOUT_AGAIN, (identity + 2 + number) & 0xFFFF)
+    passed = at_once(probes, lambda probe: probe.passed())
     unexpected = sorted({(fabric.name(a), fabric.name(b)) for a, b in parted} - {*silent})
     wrong = {kind: sorted(line for one in passed for line in one[kind]) for kind in passed[0]}
     return Deliveries(len(joined) + len(parted), lost, unexpected, **wrong)
@@ -138,9 +127,9 @@ def _some(draw: random.Random, pairs: list[tuple[int, int]], most: int) -> list[
 
 
 def _unanswered(
-    places: Sequence[Place], pairs: Sequence[tuple[int, int]], timeout: float, identity: int
+    probes: Sequence[DeliveriesProbe], pairs: Sequence[tuple[int, int]], timeout: float, identity: int
 ) -> list[Pair]:
-    found = at_once(places, "unanswered", pairs=pairs, timeout=timeout, identity=identity)
+    found = at_once(probes, lambda probe: probe.unanswered(pairs, timeout, identity))
     return sorted((a, b) for some in found for a, b in some)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +12,13 @@ import numpy as np
 from addressing.fields import ipv4
 from addressing.scheme import Scheme
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.flow_place import Place
+from dcnlab.lab.instruments.flow_probe import FlowProbe
 from dcnlab.lab.instruments.flow_run import Generator
+from dcnlab.lab.instruments.measured_lab import MeasuredLab
 from dcnlab.lab.options.link_shape import bits_per_second
 from dcnlab.lab.running import endpoint
 from dcnlab.traffic.completion import Floats, wire_bits
 from dcnlab.traffic.workload import Workload
-from topos.fabric import Fabric
 
 #: The idle lab: so many pairs, flows of one packet between each, and seconds from one to the next.
 _PAIRS, _TIMES, _GAP = 64, 3, 0.01
@@ -40,28 +39,25 @@ class Idle:
     base: Floats
 
 
-def link_rate(fabric: Fabric, impaired: Sequence[Mapping[str, Any]]) -> float | None:
-    """The bandwidth in bits per second that most links have; ``impaired``: those with impairments, with their
-    values.  None where most have no bandwidth."""
-    rates = Counter(one["impairments"].get("rate", "") for one in impaired)
-    rates[""] += len(fabric.link_ends) - len(impaired)
+def link_rate(lab: MeasuredLab) -> float | None:
+    """The bandwidth in bits per second that most links have; None where most have no bandwidth."""
+    impairments = lab.impairments
+    rates = Counter(shape.rate for shape in impairments.values())
+    rates[""] += len(lab.fabric.link_ends) - len(impairments)
     [(rate, _)] = rates.most_common(1)
     return bits_per_second(rate) if rate else None
 
 
-@contextlib.contextmanager
-def generator(scheme: Scheme, places: Sequence[Place], wanted: Any, workload: Workload) -> Iterator[Generator]:
+def generator(scheme: Scheme, probes: Sequence[FlowProbe], wanted: Any, workload: Workload) -> Generator:
     """What sends the flows; with Multipath TCP servers have additional addresses meanwhile."""
     servers = np.union1d(workload.source, workload.destination).tolist()
     pair = int(workload.source[0]), int(workload.destination[0])
-    with contextlib.ExitStack() as stack:
-        for place in places:
-            some = [server for server in servers if place.has(server)]
-            stack.enter_context(place.prepared(wanted.transport, wanted.cc, some, pair))
-        ends = {server: endpoint.of(scheme, server) for server in servers}
-        if wanted.transport == "mptcp":
-            ends = {s: replace(end, address=ipv4.text(ipv4.alias(s, 1))) for s, end in ends.items()}
-        yield Generator(ends, places, wanted.transport, wanted.cc, wanted.timeout, _FIRST_RATE)
+    for probe in probes:
+        probe.prepare(wanted.transport, wanted.cc, servers, pair)
+    ends = {server: endpoint.of(scheme, server) for server in servers}
+    if wanted.transport == "mptcp":
+        ends = {s: replace(end, address=ipv4.text(ipv4.alias(s, 1))) for s, end in ends.items()}
+    return Generator(ends, probes, wanted.transport, wanted.cc, wanted.timeout, _FIRST_RATE)
 
 
 def idle(send: Generator, workload: Workload, rate: float | None, seed: int) -> Idle:

@@ -19,13 +19,14 @@ import heapq
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from dcnlab.lab.instruments.flow_sockets import HEADER, allow_files, enter, open_socket
+from dcnlab.lab.instruments.flow_sockets import CUT, HEADER, allow_files, enter, open_socket
 
 _DATA = memoryview(bytes(1 << 18))
 #: Bytes of a datagram, and of its headers on a link.
@@ -44,6 +45,7 @@ class Sender:
     errors: dict[int, str] = field(default_factory=dict)
     ended: int = 0
     late: list[float] = field(default_factory=list)
+    interrupted: bool = False
     #: Connections by file descriptor: the socket, the flow, bytes left to send.
     _open: dict[int, list[Any]] = field(default_factory=dict)
     #: UDP flows: when the next datagram is due, the flow, the socket, bytes left.
@@ -58,7 +60,7 @@ class Sender:
         reported = start
         while len(self.begun) < len(flows) or self._open or self._paced:
             now = time.monotonic()
-            if now > deadline:
+            if now > deadline or self.interrupted:
                 break
             if now > reported + _REPORT_S:
                 reported = now
@@ -68,7 +70,14 @@ class Sender:
             for number, event in self._epoll.poll(self._pause(start, deadline), 256):
                 self._handle(number, event)
         for _, flow, _ in self._open.values():
-            self.errors[flow] = "not complete in time"
+            self.errors[flow] = CUT if self.interrupted else "not complete in time"
+        if self.interrupted:
+            self.errors |= {flow: CUT for _, flow, *_ in self._paced}
+            self.errors |= dict.fromkeys(range(len(self.begun), len(flows)), CUT)
+
+    def interrupt(self, *_: object) -> None:
+        """End what is under way, soon."""
+        self.interrupted = True
 
     def _begin_due(self, start: float, now: float) -> None:
         """Begin the flows whose time has come, at most some before others get their turn."""
@@ -168,6 +177,7 @@ def main() -> None:
     """Carry out one task."""
     allow_files()
     sender = Sender(json.loads(sys.stdin.readline()))
+    signal.signal(signal.SIGINT, sender.interrupt)
     sender.run()
     late = sorted(sender.late) or [0.0]
     report = {

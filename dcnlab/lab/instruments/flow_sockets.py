@@ -15,6 +15,8 @@ from dcnlab.lab.errors import UsageError
 
 #: The number of a flow, with which its bytes begin; a flow has at least so many bytes.
 HEADER = struct.Struct("!Q")
+#: Why a flow failed that was under way when the client interrupted the measurement.
+CUT = "interrupted"
 TRANSPORTS = ("tcp", "udp", "mptcp")
 _CLONE_NEWNET = 0x40000000
 _FOLDER = Path("/run/netns")

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from addressing.scheme import Scheme
 from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.side import Side
+from dcnlab.lab.instruments.probe import Context, Probe
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.graph import LinkState
 
@@ -84,21 +84,21 @@ def additional_addresses(
             netns.batch(["ip", "-n", end.netns], ["mptcp endpoint flush", *removed])
 
 
-class MptcpSide(Side):
-    """The servers of one machine at the ends of connections; ``on_start`` gets the sending process."""
+class MptcpProbe(Probe):
+    """The servers of one machine at the ends of connections."""
 
-    def __init__(self, lab: RunningLab, on_start: Callable[[subprocess.Popen[str]], None]) -> None:
-        self._lab, self._on_start = lab, on_start
+    def __init__(self, lab: RunningLab, context: Context) -> None:
+        super().__init__(lab, context)
         self._addresses = contextlib.ExitStack()
         self._receiver: subprocess.Popen[str] | None = None
 
     def check(self, server: int) -> None:
         """UsageError when the kernel has no Multipath TCP."""
-        netns.inside(self._lab.endpoint(server).netns, check)
+        netns.inside(self.lab.endpoint(server).netns, check)
 
     def add_addresses(self, servers: Sequence[int], count: int, sends: bool) -> None:
         """Give servers additional addresses until the end; those of a client (``sends``) begin subflows."""
-        ends = [self._lab.endpoint(server) for server in servers]
+        ends = [self.lab.endpoint(server) for server in servers]
         self._addresses.enter_context(additional_addresses(servers, ends, count, sends))
 
     def listen(self, server: int, seconds: float, subflows: int) -> None:
@@ -113,7 +113,7 @@ class MptcpSide(Side):
         words = ("send", _kind(subflows), _alias(server, 1), str(_PORT), _alias(client, 1), f"{seconds:g}")
         sender = self._start(client, *words, str(subflows))
         try:
-            self._on_start(sender)
+            self.context.terminate_with_client(sender)
             return int(python_process.next_line(sender, "connection")["subflows"])
         finally:
             _end(sender)
@@ -132,7 +132,7 @@ class MptcpSide(Side):
 
     def _start(self, server: int, *words: str) -> subprocess.Popen[str]:
         program = python_process.command("dcnlab.lab.instruments.mptcp_connection", *words)
-        command = self._lab.inside(self._lab.fabric.name(server), program)
+        command = self.lab.inside(self.lab.fabric.name(server), program)
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -25,14 +25,13 @@ from typing import TYPE_CHECKING, Any
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Shard
-from dcnlab.lab.instruments.conducted import on_each
-from dcnlab.lab.instruments.side import Side
+from dcnlab.lab.instruments.probe import Context, Probe, at_once
 from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from hostagent.runtime.devices import TUN_NAME
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
+    from dcnlab.lab.running.lab import RunningLab
 
 Progress = Callable[[int, int], None]
 
@@ -114,11 +113,11 @@ class _Sink:
         return int(struct.unpack_from("I", info, 4 * _DROPS)[0])
 
 
-class OverloadSide(Side):
+class OverloadProbe(Probe):
     """The servers of one machine that send and receive; they work in a thread of their own."""
 
-    def __init__(self, running: Running, endpoint: Callable[[int], Endpoint]) -> None:
-        self._running, self._endpoint = running, endpoint
+    def __init__(self, lab: RunningLab, context: Context) -> None:
+        super().__init__(lab, context)
         self._sinks: list[_Sink] = []
         self._sources: list[_Source] = []
         self._seen: set[tuple[int, int]] = set()
@@ -128,7 +127,7 @@ class OverloadSide(Side):
 
     def listen(self, servers: Sequence[int]) -> list[int]:
         """Receive at servers: their ports."""
-        self._sinks += [_Sink(self._endpoint(server)) for server in servers]
+        self._sinks += [_Sink(self.lab.endpoint(server)) for server in servers]
         return [sink.socket.getsockname()[1] for sink in self._sinks]
 
     def begin(self, flows: Sequence[Sequence[Any]], frames: int) -> None:
@@ -136,7 +135,7 @@ class OverloadSide(Side):
         by_source: dict[int, list[tuple[int, tuple[str, int]]]] = {}
         for number, source, address, port in flows:
             by_source.setdefault(source, []).append((number, (address, port)))
-        self._sources = [_Source(self._endpoint(one), to, frames) for one, to in by_source.items()]
+        self._sources = [_Source(self.lab.endpoint(one), to, frames) for one, to in by_source.items()]
         self._last = time.monotonic()
         self._thread = threading.Thread(target=self._transfer, daemon=True)
         self._thread.start()
@@ -155,7 +154,7 @@ class OverloadSide(Side):
 
     def congestion(self) -> dict[str, int]:
         """The counters of this machine that show congestion."""
-        return congestion(self._running)
+        return congestion(self.lab.running)
 
     def close(self) -> None:
         self._ended.set()
@@ -206,7 +205,7 @@ class Delivery:
 class Traffic:
     """``frames`` full frames of each flow, all sent as fast as possible, between servers of all machines."""
 
-    places: Sequence[Place]
+    probes: Sequence[OverloadProbe]
     addresses: Callable[[int], str]
     flows: Sequence[tuple[int, int]]
     frames: int
@@ -215,21 +214,21 @@ class Traffic:
         """Send until every packet has arrived or no more arrive."""
         total, ports = len(self.flows) * self.frames, self._listen()
         begun = time.monotonic()
-        for place in self.places:
+        for probe in self.probes:
             flows = [
                 (number, source, self.addresses(target), ports[target])
                 for number, (source, target) in enumerate(self.flows)
-                if place.has(source)
+                if probe.runs(source)
             ]
-            place.ask("begin", flows=flows, frames=self.frames)
+            probe.begin(flows, self.frames)
         while True:
-            states = on_each(self.places, "state")
+            states = at_once(self.probes, lambda probe: probe.state())
             received = sum(one["received"] for one in states)
             progress(received, total)
             if received >= total or self._over(min(one["idle"] for one in states)):
                 break
             time.sleep(_LOOK)
-        last = max(one["last"] - place.ahead for one, place in zip(states, self.places, strict=True))
+        last = max(one["last"] - probe.ahead for one, probe in zip(states, self.probes, strict=True))
         seconds, sent = max(1e-9, last - begun), sum(one["sent"] for one in states)
         return Delivery(
             sent, received, total - sent, sum(one["duplicated"] for one in states),
@@ -241,9 +240,9 @@ class Traffic:
         """The port of each receiver."""
         receivers = sorted({target for _, target in self.flows})
         found: dict[int, int] = {}
-        for place in self.places:
-            some = [server for server in receivers if place.has(server)]
-            found |= zip(some, place.ask("listen", servers=some), strict=True)
+        for probe in self.probes:
+            some = [server for server in receivers if probe.runs(server)]
+            found |= zip(some, probe.listen(some), strict=True)
         return found
 
     def _over(self, idle: float) -> bool:
@@ -252,7 +251,7 @@ class Traffic:
 
     def _waiting(self) -> int:
         """Packets that wait in servers' buffers."""
-        return sum(one["buffered"] for one in on_each(self.places, "congestion"))
+        return sum(one["buffered"] for one in at_once(self.probes, lambda probe: probe.congestion()))
 
 
 def total(counters: Sequence[dict[str, int]]) -> dict[str, int]:

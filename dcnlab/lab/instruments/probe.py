@@ -188,6 +188,14 @@ class _Shares:
         return self._context._with_report(report)
 
 
+def probe_at(probes: Sequence[P], node: int) -> P:
+    """The probe on the machine that runs a node; LabError when that is lost."""
+    for probe in probes:
+        if probe.runs(node):
+            return probe
+    raise LabError("the machine of a node is lost: see `dcnlab info`")
+
+
 def at_once(probes: Sequence[P], ask: Callable[[P], T]) -> list[T]:
     """What all machines answer, asked at the same time."""
     if len(probes) == 1:

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dcnlab.lab.instruments.conducted import at_once
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result
-from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from addressing.scheme import Scheme
+    from dcnlab.lab.options.config import LabConfig
     from dcnlab.verifier.checking import Report
     from dcnlab.verifier.installed import Installed
+    from topos.graph import LinkState
 
 #: Violations of one kind that are shown, and pairs of one.
 _SHOWN, _PAIRS = 5, 3
@@ -100,25 +99,23 @@ def _lines(one: FoundViolation) -> Iterator[str]:
         yield f"  see it   {one.command}"
 
 
-class ProofSide(Side):
+class ProofProbe(Probe):
     """One machine: what its switches hold."""
-
-    def __init__(self, lab: RunningLab) -> None:
-        self._lab = lab
 
     def dumps(self, within: float) -> dict[str, list[str]]:
         """What ``ovs-ofctl`` prints of each switch, once two readings agree."""
         from dcnlab.lab.instruments import installed
 
-        return installed.dumps(self._lab, within)
-
-    def lab_name(self) -> str:
-        """The name of the lab."""
-        return self._lab.config.name
+        return installed.dumps(self.lab, within)
 
 
 def prove(
-    network: Network, places: Sequence[Place], any_packet: bool = False, within: float = 10.0
+    scheme: Scheme,
+    links: LinkState,
+    config: LabConfig,
+    probes: Sequence[ProofProbe],
+    any_packet: bool = False,
+    within: float = 10.0,
 ) -> VerifyResult:
     """Read the tables of all machines, each until two readings agree within some seconds, and check them."""
     from dcnlab.lab.instruments import installed as reading
@@ -126,13 +123,11 @@ def prove(
 
     begun = time.monotonic()
     found: dict[str, list[str]] = {}
-    for part in at_once(places, "dumps", within=within):
+    for part in at_once(probes, lambda probe: probe.dumps(within)):
         found |= part
     read = time.monotonic()
-    fabric = network.fabric
-    switches = {fabric.index(name): switch for name, switch in reading.switches(found).items()}
-    name = str(places[0].ask("lab_name"))
-    model = Installed(network.scheme, network.links, switches, network.ours, name)
+    switches = {scheme.fabric.index(name): switch for name, switch in reading.switches(found).items()}
+    model = Installed(scheme, links, switches, config.choice().tables, config.name)
     reports = _reports(model, any_packet)
     checked = time.monotonic()
     return _result(model, reports, 1000 * (read - begun), 1000 * (checked - read))

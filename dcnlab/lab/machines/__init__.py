@@ -11,12 +11,10 @@ this_machine.py    the same, as a worker sees its own
 whole_lab.py       the coordinator's lab: its parts, the link state that it spreads, machines that are lost
 rejoining.py       a machine that was lost comes back
 operations.py      the coordinator's operations: passed on to parts, or put together from them
-measuring.py       the coordinator's measurements: on each machine, or where their servers are
 measured_lab.py    the lab as its measurements see it
 remote_probe.py    probes of measurements on its machines
 connecting.py      connections of servers on any machine with sockets of the coordinator
 exposing.py        ports of servers that programs beside the coordinator reach
-flow_places.py     machines on which a measurement is made, as the coordinator sees them
 prompt.py          the prompt of a lab on many machines
 network.py         the whole network, for what looks into it from the outside
 remote_part.py     a part as the coordinator sees it

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.machines import network
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.remote_probe import RemoteMachine
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options.link_shape import Shape
 from dcnlab.lab.running.endpoint import Endpoint, NamedNodes
+from dcnlab.lab.session import operations as session_operations
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
 
 
-def measure(lab: WholeLab, call: Call, wanted: Measurement[Any]) -> Any:
+def measure(lab: WholeLab, call: Call) -> Any:
     """Run a measurement, with probes on the machines; or on the machine that has all that it needs."""
+    wanted = session_operations.requested_measurement(call)
     machines = [RemoteMachine(part) for part in lab.living]
     try:
         return wanted.run(MeasuredWhole(lab, wanted.name), Context(call, machines)).to_json()

@@ -15,8 +15,7 @@ from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, live_path
 from dcnlab.lab.kv import ring
-from dcnlab.lab.machines import connecting, network, placement_file, rejoining
-from dcnlab.lab.machines.measuring import Measuring
+from dcnlab.lab.machines import connecting, measured_lab, network, placement_file, rejoining
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options import exposure
@@ -39,7 +38,7 @@ def table(lab: WholeLab) -> dict[str, Operation]:
     """The operations by name; the journal records those that do something."""
     operations = _Operations(lab)
     found: dict[str, Operation] = {
-        "info": operations.info, "down": operations.down, "measure": Measuring(lab).measure,
+        "info": operations.info, "down": operations.down, "measure": partial(measured_lab.measure, lab),
         "fail": operations.fail, "restore": operations.restore, "services": operations.services,
         "control": operations.control, "controller": operations.controller, "events": operations.events,
         "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,

@@ -38,22 +38,6 @@ _CONNECTIONS = 4
 
 
 @dataclass(frozen=True)
-class Served:
-    """What a part serves while another one measures: what that one needs to know, when traffic has ``started``,
-    and what it yields once it was sent ``stop``."""
-
-    send: Callable[[Mapping[str, Any]], None]
-    value: Future[str] = field(default_factory=Future)
-    started: Future[None] = field(default_factory=Future)
-    result: Future[Any] = field(default_factory=Future)
-
-    def finish(self) -> Any:
-        """Stop it; what it yields."""
-        self.send({"stop": True})
-        return self.result.result()
-
-
-@dataclass(frozen=True)
 class Asking:
     """An operation of a part that exchanges messages: it ends when it is told to ``leave``."""
 
@@ -167,34 +151,6 @@ class RemotePart:
             return found
 
     @contextlib.contextmanager
-    def serving(self, progress: Progress, **words: Any) -> Iterator[Served]:
-        """While it lasts, this part serves a measurement that another one makes."""
-        number = self._do("begin", {"op": "measure", **words, "serve": True}, 0)
-        served = Served(lambda message: self._do("message", number, dict(message)))
-
-        def hear(value: Any) -> None:
-            if "served" in value:
-                served.value.set_result(str(value["served"]))
-            else:
-                if "started" in value:
-                    served.started.set_result(None)
-                progress(value)
-
-        threading.Thread(target=self._fill, args=(served, number, hear), daemon=True).start()
-        try:
-            yield served
-        finally:
-            self._do("leave", number)
-
-    def _fill(self, served: Served, number: int, hear: Progress) -> None:
-        try:
-            served.result.set_result(self._follow(number, hear, lambda _, __: None))
-        except Exception as error:  # it is raised where somebody waits
-            served.result.set_exception(error)
-            if not served.value.done():
-                served.value.set_exception(error)
-
-    @contextlib.contextmanager
     def asking(self, op: str, hear: Progress, **words: Any) -> Iterator[Asking]:
         """While it lasts, the part serves an operation that exchanges messages."""
         number = self._do("begin", {"op": op, **words}, 0)
@@ -217,11 +173,9 @@ class RemotePart:
     def serve(
         self,
         call: Call,
-        served: Sequence[Served] = (),
         on_output_end: Callable[[int], None] = lambda _: None,
     ) -> Any:
-        """Have the part answer a request, with the client's descriptors and what the client sends meanwhile;
-        it stops when what other parts have ``served`` for it ends.
+        """Have the part answer a request, with the client's descriptors and what the client sends meanwhile.
 
         ``on_output_end`` is called with the number of a descriptor to which nothing more will be written."""
         descriptors = list(call.descriptors)
@@ -232,10 +186,6 @@ class RemotePart:
         if descriptors:
             arguments = (os.dup(descriptors[0]), number, ended, terminal and terminal[1])
             threading.Thread(target=self._pass_input, args=arguments, daemon=True).start()
-        for one in served:
-            one.started.add_done_callback(lambda _: self._tell(number, ended, "go"))
-            one.result.add_done_callback(lambda found: self._end_with(found, number, ended))
-
         closed: set[int] = set()
 
         def write(descriptor: int, data: bytes) -> None:
@@ -250,27 +200,8 @@ class RemotePart:
 
         try:
             return self._follow(number, call.progress, write)
-        except LabError:
-            for one in served:  # what failed there is why it failed here
-                if one.result.done():
-                    one.result.result()
-            raise
         finally:
             ended.set()
-
-    def _end_with(self, served: Future[Any], number: int, ended: threading.Event) -> None:
-        """What another part has served for a measurement has ended: end that, at once where it has failed."""
-        if served.exception() is None:
-            self._tell(number, ended, "stop")
-        elif not ended.is_set():
-            with contextlib.suppress(LabError):
-                self._do("leave", number)
-
-    def _tell(self, number: int, ended: threading.Event, word: str) -> None:
-        """Have a measurement that has not ended go on or stop."""
-        if not ended.is_set():
-            with contextlib.suppress(LabError):
-                self._do("message", number, {word: True})
 
     def _follow(
         self,

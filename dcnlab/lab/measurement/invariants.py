@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.conducted import Conducted, at_once
-from dcnlab.lab.instruments.measurement import Context
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result
-from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.instruments.proof import ProofProbe
 
 _LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables", "unproved")
 #: Lines about one kind of violation that are shown.
@@ -86,7 +84,7 @@ def _some(text: str, items: list[str]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Invariants(Conducted[InvariantsResult]):
+class Invariants(Measurement[InvariantsResult]):
     """Wait until a lab has converged, and check what must hold then; exit 1 if it does not.
 
     Exactly the servers that a path joins answer each other, no packet arrives twice or at a wrong server, none
@@ -100,47 +98,49 @@ class Invariants(Conducted[InvariantsResult]):
     within: float = argument("The lab must have converged within this time.", default=30.0, low=0.0, unit="s")
     most: int = argument("Ping at most this many pairs, drawn at random.", default=1000, low=1)
 
-    def side(self, lab: RunningLab, context: Context) -> Side:
-        from dcnlab.lab.inspection import tables
-        from dcnlab.lab.instruments.deliveries import DeliveriesSide
-
-        return DeliveriesSide(lab, lambda: tables.wrong(lab))
-
-    def conduct(
-        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
-    ) -> InvariantsResult:
+    def run(self, lab: MeasuredLab, context: Context) -> InvariantsResult:
         from dcnlab.lab.instruments import deliveries
         from dcnlab.lab.running import settling
 
-        begun, fabric = time.monotonic(), network.fabric
-        lossy = any({"loss", "corrupt"} & set(one["impairments"]) for one in impaired)
+        begun, fabric = time.monotonic(), lab.fabric
+        lossy = any(shape.loss or shape.corrupt for shape in lab.impairments.values())
         context.progress(0, 2, "converging")
-        whole = settling.await_convergence(lambda: deliveries.conditions(fabric, places), self.within)
-        unsettled = whole.missing()
-        while True:
-            converged = time.monotonic() - begun
-            context.progress(1, 2, "asking pairs")
-            found = deliveries.check(fabric, places, whole, self.most, lossy)
-            wrong = sorted(itertools.chain(*at_once(places, "wrong_tables")), key=fabric.index)
-            if not found and not wrong:
-                break
-            if not whole.flooding or time.monotonic() - begun >= self.within:
-                break
-            time.sleep(_PAUSE)
-            whole = deliveries.conditions(fabric, places)
-        unproved = [] if unsettled else _unproved(network, whole.known, places)
+        with context.probes(deliveries.DeliveriesProbe) as probes, context.probes(TablesProbe) as tables:
+            whole = settling.await_convergence(lambda: deliveries.conditions(fabric, probes), self.within)
+            unsettled = whole.missing()
+            while True:
+                converged = time.monotonic() - begun
+                context.progress(1, 2, "asking pairs")
+                found = deliveries.check(fabric, probes, whole, self.most, lossy)
+                wrong = list(itertools.chain(*at_once(tables, lambda probe: probe.wrong())))
+                if not found and not wrong:
+                    break
+                if not whole.flooding or time.monotonic() - begun >= self.within:
+                    break
+                time.sleep(_PAUSE)
+                whole = deliveries.conditions(fabric, probes)
+            unproved = [] if unsettled else _unproved(lab, whole.known, probes)
         return InvariantsResult(
             found.asked, round(converged, 3), unsettled, found.lost, found.unexpected, found.duplicated,
-            found.misdelivered, found.loops, wrong, unproved,
+            found.misdelivered, found.loops, sorted(wrong, key=fabric.index), unproved,
         )  # fmt: skip
 
 
-def _unproved(network: Network, down: frozenset[int], places: Sequence[Place]) -> list[str]:
+def _unproved(lab: MeasuredLab, down: frozenset[int], probes: Sequence[ProofProbe]) -> list[str]:
     """What the tables violate while these links are down."""
     from dcnlab.lab.instruments import proof
     from topos.graph import LinkState
 
     links = LinkState(down)
-    scheme = network.scheme.with_failures(links)
-    result = proof.prove(replace(network, scheme=scheme, links=links), places)
+    result = proof.prove(lab.scheme.with_failures(links), links, lab.config, probes)
     return [f"{one.kind} by {' '.join(one.path)}: {one.reason} ({one.packet})" for one in result.found]
+
+
+class TablesProbe(Probe):
+    """The switches of one machine."""
+
+    def wrong(self) -> list[str]:
+        """Those whose tables are not as predicted."""
+        from dcnlab.lab.inspection import tables
+
+        return tables.wrong(self.lab)

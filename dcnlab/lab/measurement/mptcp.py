@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab import naming
 from dcnlab.lab.instruments import mptcp
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.conducted import Conducted, place_of
-from dcnlab.lab.instruments.measurement import Context
-from dcnlab.lab.instruments.mptcp import Throughput
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.mptcp import MptcpProbe, Throughput
 from dcnlab.lab.instruments.result import Result, Table
-from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ class MptcpResult(Result):
 
 
 @dataclass(frozen=True)
-class Mptcp(Conducted[MptcpResult]):
+class Mptcp(Measurement[MptcpResult]):
     """Compare one Multipath TCP connection over all parallel paths with TCP over one path."""
 
     name: ClassVar[str] = "mptcp"
@@ -54,28 +49,22 @@ class Mptcp(Conducted[MptcpResult]):
     b: str = server("The server that receives.")
     seconds: float = argument("How long each connection sends.", default=3.0, low=0.1, high=1e6, unit="s")
 
-    def side(self, lab: RunningLab, context: Context) -> Side:
-        return mptcp.MptcpSide(lab, context.terminate_with_client)
+    def run(self, lab: MeasuredLab, context: Context) -> MptcpResult:
+        source, target = lab.two_servers(self.a, self.b)
+        with context.probe(MptcpProbe, source) as here, context.probe(MptcpProbe, target) as there:
+            here.check(source)
+            paths = mptcp.path_count(lab.scheme, source, target, lab.links)
 
-    def conduct(
-        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
-    ) -> MptcpResult:
-        source, target = servers = naming.two_servers(network.fabric, self.a, self.b, network.scheme)
-        here, there = place_of(places, source), place_of(places, target)
-        here.ask("check", server=source)
-        paths = mptcp.path_count(network.scheme, *servers, network.links)
+            def throughput(subflows: int) -> Throughput:
+                there.listen(target, self.seconds, subflows)
+                found = here.send(source, target, self.seconds, subflows)
+                return Throughput(there.received(), found)
 
-        def throughput(subflows: int) -> Throughput:
-            there.ask("listen", server=target, seconds=self.seconds, subflows=subflows)
-            words = {"client": source, "server": target, "seconds": self.seconds}
-            found = here.ask("send", **words, subflows=subflows)
-            return Throughput(there.ask("received"), found)
-
-        here.ask("add_addresses", servers=[source], count=paths, sends=True)
-        there.ask("add_addresses", servers=[target], count=paths, sends=False)
-        context.started()
-        context.progress(0, 2, "tcp")
-        single = throughput(0)
-        context.progress(1, 2, "mptcp")
-        multiple = throughput(paths)
+            here.add_addresses([source], paths, sends=True)
+            there.add_addresses([target], paths, sends=False)
+            context.started()
+            context.progress(0, 2, "tcp")
+            single = throughput(0)
+            context.progress(1, 2, "mptcp")
+            multiple = throughput(paths)
         return MptcpResult(paths, single, multiple, round(multiple.mbps / single.mbps, 3))

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab import naming
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.conducted import Conducted, on_each, place_of
-from dcnlab.lab.instruments.measurement import Context
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once, probe_at
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
-from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: Every packet has a source port of its own, so that it is a flow of its own.
 _FIRST_PORT, _MAX_PACKETS = 10_000, 50_000
@@ -82,7 +78,7 @@ class NextHopsResult(Result):
 
 
 @dataclass(frozen=True)
-class NextHops(Conducted[NextHopsResult]):
+class NextHops(Measurement[NextHopsResult]):
     """Compare the next hops that packets really take with the scheme's probabilities (chi-square test).
 
     Exit 1 when the difference is less probable than 1 in 1000.  No other traffic may flow meanwhile.
@@ -96,57 +92,48 @@ class NextHops(Conducted[NextHopsResult]):
     b: str = server("The server that receives.")
     packets: int = argument("How many packets, each a flow of its own.", default=2000, low=1, high=_MAX_PACKETS)
 
-    def side(self, lab: RunningLab, context: Context) -> Side:
-        return _Side(lab)
-
-    def conduct(
-        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
-    ) -> NextHopsResult:
-        scheme = network.scheme
+    def run(self, lab: MeasuredLab, context: Context) -> NextHopsResult:
+        scheme = lab.scheme
         if scheme.tag_bits:
             raise UsageError(
                 f"{scheme.name} marks packets with their path: next hops can be counted for schemes whose"
                 " servers choose them, such as pow and ecmp"
             )
-        source, target = naming.two_servers(network.fabric, self.a, self.b, scheme)
-        here, there = place_of(places, source), place_of(places, target)
-        port, before = there.ask("listen", server=target), _leaving(places)
-        context.started()
-        words = {"source": source, "target": target, "port": port}
-        sent = received = 0
-        while sent < self.packets and not context.stopped():
-            last = min(sent + _IN_FLIGHT, self.packets)
-            here.ask("burst", **words, first=_FIRST_PORT + sent, last=_FIRST_PORT + last)
-            # Where packets are lost, those that came have shown how long that takes.
-            received += there.ask(
-                "received", count=last - sent, timeout=_QUIET if received < sent else _TIMEOUT
-            )
-            if not received:
-                raise LabError(f"no packet from {self.a} to {self.b} arrived within {_TIMEOUT:g} s")
-            sent = last
-            context.progress(sent, self.packets, "packets")
-        found = _compared(network, target, _leaving(places) - before)
+        source, target = lab.two_servers(self.a, self.b)
+        with context.probes(NextHopsProbe) as probes:
+            here, there = probe_at(probes, source), probe_at(probes, target)
+            port, before = there.listen(target), _leaving(probes)
+            context.started()
+            sent = received = 0
+            while sent < self.packets and not context.stopped():
+                last = min(sent + _IN_FLIGHT, self.packets)
+                here.burst(source, target, port, _FIRST_PORT + sent, _FIRST_PORT + last)
+                # Where packets are lost, those that came have shown how long that takes.
+                received += there.received(last - sent, _QUIET if received < sent else _TIMEOUT)
+                if not received:
+                    raise LabError(f"no packet from {self.a} to {self.b} arrived within {_TIMEOUT:g} s")
+                sent = last
+                context.progress(sent, self.packets, "packets")
+            found = _compared(lab, target, _leaving(probes) - before)
         partial = INTERRUPTED if sent < self.packets else ""
         return replace(found, sent=sent, lost=max(0, sent - received), partial=partial)
 
 
-class _Side(Side):
+class NextHopsProbe(Probe):
     """Servers of one machine that send, receive and count."""
 
-    def __init__(self, lab: RunningLab) -> None:
-        self._lab = lab
-        self._sink: socket.socket | None = None
+    _sink: socket.socket | None = None
 
     def listen(self, server: int) -> int:
         """Receive at a server: the port."""
-        there = self._lab.endpoint(server)
+        there = self.lab.endpoint(server)
         self._sink = there.socket(socket.SOCK_DGRAM)
         self._sink.bind((there.address, 0))
         return int(self._sink.getsockname()[1])
 
     def burst(self, source: int, target: int, port: int, first: int, last: int) -> None:
         """Send a datagram from each of some ports."""
-        here, there = self._lab.endpoint(source), self._lab.endpoint(target)
+        here, there = self.lab.endpoint(source), self.lab.endpoint(target)
         netns.inside(here.netns, partial(_burst, here.address, range(first, last), (there.address, port)))
 
     def received(self, count: int, timeout: float) -> int:
@@ -163,9 +150,9 @@ class _Side(Side):
     def leaving(self) -> list[tuple[int, int, int]]:
         """Frames that have left each server: the server, the port, their number."""
         found = []
-        for node in filter(self._lab.running.here, range(self._lab.fabric.servers)):
-            prefix = f"{self._lab.fabric.name(node)}-eth"
-            for line in netns.inside(self._lab.running.namespace(node), _devices).splitlines():
+        for node in filter(self.lab.running.here, range(self.lab.fabric.servers)):
+            prefix = f"{self.lab.fabric.name(node)}-eth"
+            for line in netns.inside(self.lab.running.namespace(node), _devices).splitlines():
                 device, _, numbers = line.strip().partition(":")
                 if device.startswith(prefix):
                     found.append((node, int(device.removeprefix(prefix)), int(numbers.split()[9])))
@@ -176,9 +163,9 @@ class _Side(Side):
             self._sink.close()
 
 
-def _leaving(places: Sequence[Place]) -> Counter[tuple[int, int]]:
+def _leaving(probes: Sequence[NextHopsProbe]) -> Counter[tuple[int, int]]:
     """Frames that have left each (server, port)."""
-    counted = (row for rows in on_each(places, "leaving") for row in rows)
+    counted = (row for rows in at_once(probes, lambda probe: probe.leaving()) for row in rows)
     return Counter({(node, port): frames for node, port, frames in counted})
 
 
@@ -194,23 +181,23 @@ def _burst(address: str, ports: range, target: tuple[str, int]) -> None:
             handle.sendto(b"next hop", target)
 
 
-def _compared(network: Network, target: int, frames: Counter[tuple[int, int]]) -> NextHopsResult:
+def _compared(lab: MeasuredLab, target: int, frames: Counter[tuple[int, int]]) -> NextHopsResult:
     """Chi-square over all servers that have a choice: each server's packets against its rule."""
     from scipy import stats  # takes half a second, which no other operation needs
 
     shares: list[Share] = []
     statistic, freedom = 0.0, 0
-    for node in range(network.fabric.servers):
+    for node in range(lab.fabric.servers):
         total = sum(count for (sender, _), count in frames.items() if sender == node)
         if not total:
             continue
-        rule = _rule(network, node, target)
+        rule = _rule(lab, node, target)
         counts = [frames[node, port] for port in rule]
         if sum(counts) != total:
             raise LabError(
-                f"{network.fabric.name(node)} sent {total - sum(counts)} frames by ports outside its rule"
+                f"{lab.fabric.name(node)} sent {total - sum(counts)} frames by ports outside its rule"
             )
-        shares += _shares(network, node, rule, counts)
+        shares += _shares(lab, node, rule, counts)
         if len(rule) > 1 and min(rule.values()) * total >= _MIN_EXPECTED:
             statistic += stats.chisquare(counts, [weight * total for weight in rule.values()]).statistic
             freedom += len(rule) - 1
@@ -218,16 +205,16 @@ def _compared(network: Network, target: int, frames: Counter[tuple[int, int]]) -
     return NextHopsResult(shares, round(float(statistic), 3), freedom, p)
 
 
-def _rule(network: Network, node: int, target: int) -> dict[int, float]:
+def _rule(lab: MeasuredLab, node: int, target: int) -> dict[int, float]:
     """The scheme's probability of each port of a server."""
     from addressing.header import Forward, Header
 
-    next_hops = network.scheme.next_hops(node, Header(network.scheme.label(target)), network.links)
+    next_hops = lab.scheme.next_hops(node, Header(lab.scheme.label(target)), lab.links)
     return {action.port: weight for action, weight in next_hops if isinstance(action, Forward)}
 
 
-def _shares(network: Network, node: int, rule: dict[int, float], counts: list[int]) -> Iterator[Share]:
-    fabric, total = network.fabric, sum(counts)
+def _shares(lab: MeasuredLab, node: int, rule: dict[int, float], counts: list[int]) -> Iterator[Share]:
+    fabric, total = lab.fabric, sum(counts)
     for (port, weight), count in zip(rule.items(), counts, strict=True):
         end = fabric.peer(node, port)
         assert end is not None

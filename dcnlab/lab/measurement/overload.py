@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab import naming
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.conducted import Conducted, on_each
-from dcnlab.lab.instruments.measurement import Context
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import at_once
 from dcnlab.lab.instruments.result import Result
-from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
-    from dcnlab.lab.instruments.flow_place import Place
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
     from dcnlab.lab.instruments.overload import Progress
     from dcnlab.lab.options.config import LabConfig
-    from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class OverloadResult(Result):
 
 
 @dataclass(frozen=True)
-class Overload(Conducted[OverloadResult]):
+class Overload(Measurement[OverloadResult]):
     """Send from many servers at once, more than the network takes, and count what is lost, and where."""
 
     name: ClassVar[str] = "overload"
@@ -64,25 +59,17 @@ class Overload(Conducted[OverloadResult]):
     frames: int = argument("Full frames per flow.", default=100, low=1)
     target: str = argument("The receiver of an incast.", default="h0")
 
-    def side(self, lab: RunningLab, context: Context) -> Side:
-        from dcnlab.lab.instruments.overload import OverloadSide
+    def run(self, lab: MeasuredLab, context: Context) -> OverloadResult:
+        from dcnlab.lab.instruments.overload import OverloadProbe, Traffic, flows, total
 
-        return OverloadSide(lab.running, lab.endpoint)
-
-    def conduct(
-        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
-    ) -> OverloadResult:
-        from dcnlab.lab.instruments.overload import Traffic, flows, total
-        from dcnlab.lab.running import endpoint
-
-        fabric, scheme = network.fabric, network.scheme
-        servers = [server for server in range(fabric.servers) if any(place.has(server) for place in places)]
-        chosen = flows(self.pattern, servers, naming.server(fabric, self.target, scheme))
-        before = total(on_each(places, "congestion"))
-        context.started()
-        traffic = Traffic(places, lambda server: endpoint.address(scheme, server), chosen, self.frames)
-        found = traffic.run(_every_5_percent(context, self.pattern))
-        after = total(on_each(places, "congestion"))
+        with context.probes(OverloadProbe) as probes:
+            servers = [one for one in range(lab.fabric.servers) if any(probe.runs(one) for probe in probes)]
+            chosen = flows(self.pattern, servers, lab.server(self.target))
+            before = total(at_once(probes, lambda probe: probe.congestion()))
+            context.started()
+            traffic = Traffic(probes, lab.address, chosen, self.frames)
+            found = traffic.run(_every_5_percent(context, self.pattern))
+            after = total(at_once(probes, lambda probe: probe.congestion()))
         counters = {name: count - before[name] for name, count in after.items()}
         counters |= {name: after[name] for name in ("buffered", "fullest")}
         return OverloadResult(

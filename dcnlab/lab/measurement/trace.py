@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.conducted import Conducted, at_once, place_of
-from dcnlab.lab.instruments.measurement import Context
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe, at_once, probe_at
 from dcnlab.lab.instruments.result import Result, Table
-from dcnlab.lab.instruments.side import Side
+from dcnlab.lab.running.network import Frame, Network, Verdict
+from topos.graph import Port
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_place import Place
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
     from dcnlab.lab.running.lab import RunningLab
-    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class TraceResult(Result):
                 yield f"{hop.node}: {hop.entry}"
 
 
-class TraceSide(Side):
+class TraceProbe(Probe):
     """One machine: where the request is sent, if the source is there, and where it is seen."""
 
-    def __init__(self, lab: RunningLab) -> None:
-        self._lab = lab
+    def __init__(self, lab: RunningLab, context: Context) -> None:
+        super().__init__(lab, context)
         self._open = contextlib.ExitStack()
         self._taps: list[Any] = []
 
@@ -80,13 +80,13 @@ class TraceSide(Side):
         """Watch all nodes, or some of them, for an echo request with that identifier."""
         from dcnlab.lab.inspection import sightings
 
-        self._taps = self._open.enter_context(sightings.taps(self._lab, identity, nodes))
+        self._taps = self._open.enter_context(sightings.taps(self.lab, identity, nodes))
 
     def send(self, servers: Sequence[int], identity: int, timeout: float) -> list[float]:
         """Send it from the first server to the second: the round-trip time in ms, if it is answered."""
         from dcnlab.lab.instruments.echo import ping_pairs
 
-        source, target = (self._lab.endpoint(number, 4) for number in servers)
+        source, target = (self.lab.endpoint(number, 4) for number in servers)
         return ping_pairs([(source, target)], timeout, identity=identity).rtt_ms
 
     def seen(self) -> list[Any]:
@@ -94,14 +94,20 @@ class TraceSide(Side):
         from dcnlab.lab.inspection import sightings
 
         with self._open.pop_all():
-            return sightings.read(self._lab, self._taps)
+            return sightings.read(self.lab, self._taps)
+
+    def verdict(self, node: int, port: int, frame: Frame) -> Verdict:
+        """What a switch does with a frame that arrives at a port of it."""
+        from dcnlab.lab.inspection import trace
+
+        return trace.ask(self.lab, Port(node, port), frame)
 
     def close(self) -> None:
         self._open.close()
 
 
 @dataclass(frozen=True)
-class Trace(Conducted[TraceResult]):
+class Trace(Measurement[TraceResult]):
     """Send one packet, and show each node where it arrives, when, and the entry or rule that decides there.
 
     Unlike `explain`, it shows the path that a real packet takes. Exit 1 without an answer.
@@ -114,40 +120,34 @@ class Trace(Conducted[TraceResult]):
     b: str = server("The destination.")
     timeout: float = argument("Time until the packet counts as lost.", default=2.0, low=0.001, unit="s")
 
-    def network(self, lab: RunningLab) -> Network:
-        from dcnlab.lab.inspection import trace
-
-        return trace.network(lab)
-
-    def side(self, lab: RunningLab, context: Context) -> Side:
-        return TraceSide(lab)
-
-    def conduct(
-        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
-    ) -> TraceResult:
-        from dcnlab.lab import naming
+    def run(self, lab: MeasuredLab, context: Context) -> TraceResult:
         from dcnlab.lab.inspection import reach
 
-        fabric, links = network.fabric, network.links
-        numbers = naming.two_servers(fabric, self.a, self.b, network.scheme)
-        source = place_of(places, numbers[0])
-        places = [source, *(place for place in places if place is not source)]
-        expected = reach.passed(network.scheme, *numbers, links)
-        context.started()
-        seen, times = self._watched(places, numbers, sorted(reach.around(fabric, expected)))
-        if any(node not in expected for machine in seen for node, *_ in machine):
-            seen, times = self._watched(places, numbers, None)  # an entry added by hand, another controller
-        return _result(network, numbers, seen, times)
+        numbers, fabric = lab.two_servers(self.a, self.b), lab.fabric
+        with context.probes(TraceProbe) as probes:
+            source = probe_at(probes, numbers[0])
+            probes = [source, *(probe for probe in probes if probe is not source)]
+            expected = reach.passed(lab.scheme, *numbers, lab.links)
+            context.started()
+            seen, times = self._watched(probes, numbers, sorted(reach.around(fabric, expected)))
+            if any(node not in expected for machine in seen for node, *_ in machine):
+                seen, times = self._watched(probes, numbers, None)  # an entry added by hand, another controller
+
+            def verdict(at: Port, frame: Frame) -> Verdict:
+                return probe_at(probes, at.node).verdict(at.node, at.number, frame)
+
+            network = Network(lab.scheme, lab.links, lab.config.choice().tables, verdict)
+            return _result(network, numbers, seen, times)
 
     def _watched(
-        self, places: Sequence[Place], numbers: tuple[int, int], nodes: Sequence[int] | None
+        self, probes: Sequence[TraceProbe], numbers: tuple[int, int], nodes: Sequence[int] | None
     ) -> tuple[list[Any], list[float]]:
         """Send the packet, while all nodes or some are watched: what the machines have seen, that of the source
         first, and the round-trip time."""
         identity = random.SystemRandom().randrange(1 << 16)
-        at_once(places, "watch", identity=identity, nodes=nodes)
-        times = places[0].ask("send", servers=numbers, identity=identity, timeout=self.timeout)
-        return at_once(places, "seen"), times
+        at_once(probes, lambda probe: probe.watch(identity, nodes))
+        times = probes[0].send(numbers, identity, self.timeout)
+        return at_once(probes, lambda probe: probe.seen()), times
 
 
 def _result(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.conducted import Conducted
 from dcnlab.lab.instruments.flow_sockets import TRANSPORTS
-from dcnlab.lab.instruments.measurement import Context
-from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 from dcnlab.traffic import completion, patterns, sizes
 from dcnlab.traffic.completion import SizeBin
 from dcnlab.traffic.workload import Demand, Workload, draw
@@ -24,9 +22,8 @@ from topos.spec import SpecError
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_measurement import Idle
-    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.instruments.flow_run import Run
-    from dcnlab.lab.running.network import Network
+    from dcnlab.lab.instruments.measured_lab import MeasuredLab
 
 #: The load of a lab whose links have a rate, unless it is given.
 DEFAULT_LOAD = 0.4
@@ -63,11 +60,13 @@ class TrafficResult(Result):
     bins: list[SizeBin] = field(default_factory=list)
     #: Failed flows by reason.
     errors: dict[str, int] = field(default_factory=dict)
+    #: Why the flows are not all that were to be sent; empty if they are.
+    partial: str = ""
 
     @property
     def held(self) -> bool:
         """Whether every flow was complete."""
-        return self.failed == 0
+        return self.failed == 0 and not self.partial
 
     def table(self) -> Table:
         return bins_table(self.bins)
@@ -78,6 +77,8 @@ class TrafficResult(Result):
             f"{self.flows - self.failed}/{self.flows} flows in {self.seconds:g} s, {self.mbps:g} Mb/s;"
             f" {rate} {self.rate_mbps:g} Mb/s, base {self.base_ms:g} ms, began up to {self.late_ms:g} ms late"
         )
+        if self.partial:
+            yield f"partial: {self.partial}"
         yield from (f"failed: {count} flows: {reason}" for reason, count in self.errors.items())
 
 
@@ -100,7 +101,7 @@ def _row(one: SizeBin) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class Traffic(Conducted[TrafficResult]):
+class Traffic(Measurement[TrafficResult]):
     """Send flows by a pattern, and measure how long they take, alone and against the ideal.
 
     Exit 1 when a flow was not complete.
@@ -109,6 +110,7 @@ class Traffic(Conducted[TrafficResult]):
     name: ClassVar[str] = "traffic"
     entry: ClassVar[str] = "flows"
     command: ClassVar[bool] = False
+    interruptible: ClassVar[bool] = True
 
     pattern: str = argument(
         "Who sends to whom: permutation, incast, all-to-all, stride:by=1, hotspot, ..., or a file of pairs.",
@@ -175,38 +177,35 @@ class Traffic(Conducted[TrafficResult]):
         """What is sent, at a load of links with a rate in bits per second; a load of 0: a number of flows."""
         return Demand(self.pattern, self.sizes, load, self.seconds, rate, self.count or 1, self.seed)
 
-    def conduct(
-        self,
-        network: Network,
-        impaired: Sequence[Mapping[str, Any]],
-        places: Sequence[Place],
-        context: Context,
-    ) -> TrafficResult:
-        """Send the flows between servers of all machines; ``impaired``: the links that have impairments."""
+    def run(self, lab: MeasuredLab, context: Context) -> TrafficResult:
         from dcnlab.lab.instruments import flow_measurement
+        from dcnlab.lab.instruments.flow_probe import FlowProbe
 
         self.check_files()
-        link_rate = flow_measurement.link_rate(network.fabric, impaired)
+        link_rate = flow_measurement.link_rate(lab)
         load = self.chosen_load(link_rate)
         try:
-            workload = draw(network.fabric, self.demand(load, link_rate or 1.0))
+            workload = draw(lab.fabric, self.demand(load, link_rate or 1.0))
         except SpecError as error:
             raise UsageError(str(error)) from None
         if not len(workload):
             raise UsageError("no flow begins in this time: take a longer one, or a higher load")
-        with flow_measurement.generator(network.scheme, places, self, workload) as send:
+        with context.probes(FlowProbe) as probes:
+            send = flow_measurement.generator(lab.scheme, probes, self, workload)
             idle = flow_measurement.idle(send, workload, link_rate, self.seed)
             context.started()
-            ended = partial(context.progress, of=len(workload), what=self.pattern)
-            found = replace(send, rate=idle.rate).run(workload, ended)
+            found = replace(send, rate=idle.rate).run(workload, self.pattern)
         return self._result(workload, found, idle, load, link_rate is None)
 
     def _result(
         self, workload: Workload, found: Run, idle: Idle, load: float, rate_measured: bool
     ) -> TrafficResult:
-        ideals = completion.ideal(workload.size, idle.rate, idle.base)
-        bins = completion.summarise(workload.size, found.seconds, ideals)
-        arrived = workload.size[np.isfinite(found.seconds)].sum()
+        decided = found.decided
+        if not decided.any():
+            raise LabError("traffic: interrupted before a flow was complete")
+        size, seconds = workload.size[decided], found.seconds[decided]
+        bins = completion.summarise(size, seconds, completion.ideal(size, idle.rate, idle.base[decided]))
+        arrived = size[np.isfinite(seconds)].sum()
         return TrafficResult(
             seconds=round(found.duration, 3),
             mbps=round(8e-6 * float(arrived) / found.duration, 2) if found.duration else 0.0,
@@ -218,6 +217,7 @@ class Traffic(Conducted[TrafficResult]):
             **{name: value for name, value in vars(bins[0]).items() if name != "sizes"},
             bins=list(bins),
             errors=found.errors,
+            partial="" if decided.all() else INTERRUPTED,
         )
 
     def chosen_load(self, link_rate: float | None) -> float:

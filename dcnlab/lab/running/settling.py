@@ -7,9 +7,8 @@ Each machine of a lab tells its :class:`Condition`; what is said of the whole fo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.emulation import netns
@@ -38,21 +37,6 @@ class Condition:
     unsettled: str
     dead: frozenset[int]
     flooding: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return {
-            name: sorted(value) if isinstance(value, frozenset) else value
-            for name, value in asdict(self).items()
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Condition:
-        """From a JSON object."""
-        found: dict[str, Any] = {
-            name: frozenset(one) if isinstance(one, list) else one for name, one in value.items()
-        }
-        return cls(**found)
 
 
 def condition(lab: RunningLab) -> Condition:

@@ -22,7 +22,7 @@ from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace
 from dcnlab.lab.instruments import probe_server
-from dcnlab.lab.instruments.measurement import Context, Measurement, PartContext
+from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe_server import LocalMachine
 from dcnlab.lab.kv import ring, store
 from dcnlab.lab.kv.stores import Stores
@@ -74,15 +74,8 @@ class _Operations:
 
     def op_measure(self, call: Call) -> Any:
         """Run the measurement ``name`` with ``arguments``; files in ``custom`` may define it."""
-        request, wanted = call.request, requested_measurement(call)
-        if not wanted.uses_parts():
-            context = Context(call, [LocalMachine(self._session)])
-            return wanted.run(self._session, context).to_json()
-        if request.get("part"):
-            return wanted.measure_part(self._session, PartContext(call))
-        if request.get("serve"):
-            return wanted.serve_part(self._session, PartContext(call))
-        return wanted.run(self._session, PartContext(call)).to_json()
+        context = Context(call, [LocalMachine(self._session)])
+        return requested_measurement(call).run(self._session, context).to_json()
 
     def op_probe(self, call: Call) -> Any:
         """Serve a probe of a measurement that another machine makes."""
