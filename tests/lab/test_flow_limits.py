@@ -50,6 +50,7 @@ def _info(**values: float) -> TcpInfo:
         (20, _info(again=10**8), KnownPath(), "loss", "`dcnlab overruns`"),
         (20, _info(), KnownPath(rtt=0.04), "window", "congestion window was 50 kB at RTT 40 ms"),
         (20, _info(), KnownPath(), "processor", "processors were 90 % busy"),
+        (20, _info(), KnownPath(faster=("--fast-path on",)), "processor", "with --fast-path on the kernel"),
     ],
 )  # fmt: skip
 def test_each_limit_is_named_with_its_figures(

@@ -40,10 +40,10 @@ def of_tcp(mbps: float, info: TcpInfo, known: KnownPath, busy_percent: float) ->
             f"the congestion window was {window} at RTT {info.rtt_ms:.3g} ms{product}:"
             " it grows by the round-trip time: a longer --for, or --parallel, helps",
         )
+    hint = f"; with {' and '.join(known.faster)} the kernel forwards" if known.faster else ""
     return Limit(
         "processor",
-        f"no window, loss or rate held it back; the machine's processors were {busy_percent:.0f} % busy"
-        " (--fast-path on and --switch-fast-path auto have the kernel forward)",
+        f"no window, loss or rate held it back; the machine's processors were {busy_percent:.0f} % busy{hint}",
     )
 
 

@@ -24,22 +24,24 @@ _QUEUED = 1000 * 1514 * 8
 
 @dataclass(frozen=True)
 class KnownPath:
-    """The round-trip time that links impose in seconds, the share of packets that they lose per direction, and
-    the lowest of their rates in bits per second, None without one."""
+    """The round-trip time that links impose in seconds, the share of packets that they lose per direction, the
+    lowest of their rates in bits per second, None without one, and the options that would take nodes of the
+    path from user space to the kernel."""
 
     rtt: float = 0.0
     loss: float = 0.0
     rate: float | None = None
+    faster: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, shapes: Iterable[Shape]) -> KnownPath:
+    def of(cls, shapes: Iterable[Shape], faster: tuple[str, ...] = ()) -> KnownPath:
         """From the impairments of the links on the path."""
         rtt, kept, rates = 0.0, 1.0, []
         for shape in shapes:
             rtt += 2 * (in_units(shape.delay) + in_units(shape.jitter))
             kept *= (1 - in_units(shape.loss)) * (1 - in_units(shape.corrupt))
             rates += [bits_per_second(shape.rate)] if shape.rate else []
-        return cls(rtt, round(1 - kept, 6), min(rates, default=None))
+        return cls(rtt, round(1 - kept, 6), min(rates, default=None), faster)
 
     @property
     def tries(self) -> int:
@@ -64,4 +66,12 @@ def between(lab: MeasuredLab, a: int, b: int, shapes: Mapping[int, Shape] | None
     nodes: Sequence[int] = path(lab.scheme, a, b, lab.links) or ()
     found = lab.impairments if shapes is None else shapes
     links = (lab.fabric.links_between(*hop)[0] for hop in itertools.pairwise(nodes))
-    return KnownPath.of(found[link] for link in links if link in found)
+    return KnownPath.of((found[link] for link in links if link in found), _faster(lab, nodes))
+
+
+def _faster(lab: MeasuredLab, nodes: Sequence[int]) -> tuple[str, ...]:
+    """The options that have the kernel forward where user space does now."""
+    relays = lab.fabric.relaying and lab.config.fast_path == "off"
+    switches = lab.config.switch_fast_path == "off" and any(not lab.fabric.is_server(node) for node in nodes)
+    options = {"--fast-path on": relays, "--switch-fast-path auto": switches}
+    return tuple(option for option, helps in options.items() if helps)
