@@ -113,7 +113,7 @@ def shares(only: str) -> None:
             wanted = traffic(network, pattern).by_destination()
             upper = optimum_of(network, wanted).found.upper
             reached = [
-                f"{name.partition(':')[0] if 'k=' in name else name.replace('multipath=yes', 'multi')}"
+                f"{name.replace('multipath=yes', 'multi')}"
                 f" {scheme_theta(bind(name, network), wanted) / upper:.0%}"
                 for name in schemes.split(",")
             ]
