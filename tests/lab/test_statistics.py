@@ -265,3 +265,40 @@ def test_a_controller_outside_gets_right_answers_also_about_removed_entries() ->
             found = monitor.ask(parser.OFPFlowStatsRequest)
             assert {one.match["in_port"]: one.packet_count for one in found} == {1: _PINGS, 2: 2 * _PINGS}
             assert monitor.removed() == [(1, _PINGS, _PINGS * _SIZE)]
+
+
+# --- packets that are lost at interfaces -------------------------------------------
+
+
+_BURST = """
+import socket, sys
+senders = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(30)]
+for number in range(int(sys.argv[1])):  # each waits when too many of its own packets do
+    senders[number % 30].sendto(bytes(60), ("10.0.0.2", 9))
+"""
+
+
+def received(lab: Lab) -> int:
+    """Packets that h1 has received."""
+    line = lab.run("h1", ["grep", "h1-eth1:", "/proc/net/dev"]).stdout
+    return int(line.split()[2])
+
+
+def test_overruns_know_what_was_lost_at_interfaces(lab: Lab) -> None:
+    before = lab.overruns()
+    assert lab.run("h0", ["ip", "link", "set", "h0-eth1", "mtu", "3000"]).returncode == 0
+    lab.run("h0", ["ping", "-q", "-c", "5", "-i", ".02", "-W", "1", "-s", "2000", "10.0.0.2"])
+    assert lab.run("h0", ["ip", "link", "set", "h0-eth1", "mtu", "1500"]).returncode == 0
+    assert lab.overruns().refused == {**before.refused, "h0-eth1": before.refused.get("h0-eth1", 0) + 5}
+    lab.impair("h1", "s0", rate="2Mbit")
+    start, sent = received(lab), 3000
+    assert lab.run("h0", ["python3", "-c", _BURST, str(sent)]).returncode == 0
+    lost: dict[str, int] = {}
+
+    def all_are_accounted_for() -> bool:
+        lost.update(lab.overruns().full)
+        return received(lab) - start + lost.get("s0-eth2", 0) - before.full.get("s0-eth2", 0) == sent
+
+    poll(all_are_accounted_for, 60)
+    assert lost["s0-eth2"] > before.full.get("s0-eth2", 0)
+    lab.impair("h1", "s0", rate="none")

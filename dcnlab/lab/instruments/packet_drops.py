@@ -7,12 +7,15 @@ at 0.  Of the agents' TUN devices it is the counter of what could not be sent.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import struct
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
+from dcnlab.lab.emulation.running import Running, interface
 from dcnlab.lab.instruments.counters import parse_columns
 from hostagent.runtime.devices import TUN_NAME
 
@@ -29,6 +32,41 @@ _SENT_DROPPED = 11
 def count() -> int:
     """The sum over this network namespace; OSError where the kernel does not tell."""
     return sum(_drops(body) for body in _sockets()) + _unread_by_agent()
+
+
+def interfaces(running: Running) -> dict[str, list[str]]:
+    """The interfaces of the lab's ports on this machine, by namespace."""
+    found: dict[str, list[str]] = {}
+    for node in (*running.servers, *running.switches):
+        names = (interface(running.fabric, node, port) for port, _ in running.fabric.ports(node))
+        found.setdefault(running.namespace(node), []).extend(names)
+    return found
+
+
+def refused(names: Iterable[str]) -> dict[str, int]:
+    """Frames that the other end of a link did not take, by interface of the present namespace, if any."""
+    columns = parse_columns(Path("/proc/thread-self/net/dev").read_text())
+    return {name: number for name in names if name in columns and (number := columns[name][_SENT_DROPPED])}
+
+
+def queues(running: Running) -> dict[str, set[str]]:
+    """The interfaces with queues of which all losses are for want of room, by namespace."""
+    found: dict[str, set[str]] = {}
+    for link in running.fabric.links():
+        shape = running.impairments.shape(link.index)
+        if shape and not shape.loss:
+            for namespace, name in running.local_ends(link):
+                found.setdefault(namespace, set()).add(name)
+    return found
+
+
+def full(namespace: str, names: Container[str]) -> dict[str, int]:
+    """Packets that found the queue of their interface full, by interface, if any.  A queue that was replaced
+    counts from 0 again."""
+    words = ["tc", "-n", namespace, "-s", "-j", "qdisc"]
+    found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    roots = (one for one in found if one.get("root") and one["dev"] in names)
+    return {one["dev"]: one["drops"] for one in roots if one["drops"]}
 
 
 def _unread_by_agent() -> int:

@@ -1,8 +1,9 @@
-"""Packets that were lost because the program that should read them had no processor."""
+"""Packets that were lost because a program did not read them in time, or at an interface."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
@@ -17,19 +18,28 @@ if TYPE_CHECKING:
 class OverrunsResult(Result):
     """Packets lost at full buffers since the launch, in all and by place.
 
-    A place is a server, or the first and last switch that share an ovs-vswitchd.
+    A place is a server, or the first and last switch that share an ovs-vswitchd.  ``refused`` has by interface
+    the frames that the other end of its link did not take: larger than its MTU, or it was down.  ``full`` has
+    those that found the queue of their interface full, which a rate gives it.
     """
 
     packets: int
     places: dict[str, int]
+    refused: dict[str, int]
+    full: dict[str, int]
 
     @classmethod
     def figures(cls) -> tuple[str, ...]:
         return ("packets",)
 
     def table(self) -> Table | None:
-        rows = [(place, count) for place, count in self.places.items() if count]
-        return Table(("node", "packets"), rows) if rows else None
+        found = (
+            (self.places, "not read in time"),
+            (self.refused, "refused by the other end: larger than its MTU, or it was down"),
+            (self.full, "queue full"),
+        )
+        rows = [(place, count, why) for counts, why in found for place, count in counts.items() if count]
+        return Table(("at", "packets", "why"), rows) if rows else None
 
     def notes(self) -> list[str]:
         """A line on the whole."""
@@ -41,8 +51,8 @@ class OverrunsResult(Result):
 class OverrunsProbe(Probe):
     """The losses on one machine."""
 
-    def count(self) -> dict[str, int]:
-        """Count them, by place."""
+    def count(self) -> dict[str, dict[str, int]]:
+        """Count them, by place and by interface."""
         from dcnlab.lab.emulation import netns
         from dcnlab.lab.errors import LabError
         from dcnlab.lab.instruments import packet_drops
@@ -51,19 +61,23 @@ class OverrunsProbe(Probe):
         named: dict[str, list[str]] = {}
         for node in (*running.servers, *running.switches):
             named.setdefault(running.namespace(node), []).append(name(node))
-        places = {}
+        ports, queues = packet_drops.interfaces(running), packet_drops.queues(running)
+        found: dict[str, dict[str, int]] = {"places": {}, "refused": {}, "full": {}}
         try:
             for namespace, nodes in named.items():
                 place = nodes[0] if len(nodes) == 1 else f"{nodes[0]} to {nodes[-1]}"
-                places[place] = netns.inside(namespace, packet_drops.count)
+                found["places"][place] = netns.inside(namespace, packet_drops.count)
+                found["refused"] |= netns.inside(namespace, partial(packet_drops.refused, ports[namespace]))
+                if namespace in queues:
+                    found["full"] |= packet_drops.full(namespace, queues[namespace])
         except OSError as error:
             raise LabError(f"this kernel does not count them: {error.strerror} (packet_diag)") from error
-        return places
+        return found
 
 
 @dataclass(frozen=True)
 class Overruns(Measurement[OverrunsResult]):
-    """Count the packets that were lost because agents or switches did not read them in time."""
+    """Count the packets that agents or switches did not read in time, and those lost at interfaces."""
 
     name: ClassVar[str] = "overruns"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab overruns LAB", "dcnlab overruns LAB --json")
@@ -71,5 +85,8 @@ class Overruns(Measurement[OverrunsResult]):
     def run(self, lab: MeasuredLab, context: Context) -> OverrunsResult:
         with context.probes(OverrunsProbe) as probes:
             found = at_once(probes, lambda probe: probe.count())
-        places = {place: count for each in found for place, count in each.items()}
-        return OverrunsResult(sum(places.values()), places)
+        places, refused, full = (
+            {place: count for each in found for place, count in each[kind].items()}
+            for kind in ("places", "refused", "full")
+        )
+        return OverrunsResult(sum(places.values()), places, refused, full)

@@ -99,7 +99,7 @@ class MeasurementOperations(MeasuringClient):
         return self.measure(Overload(pattern, frames, target), progress)
 
     def overruns(self, *, progress: Progress | None = None) -> OverrunsResult:
-        """Count the packets that were lost because agents or switches did not read them in time."""
+        """Count the packets that agents or switches did not read in time, and those lost at interfaces."""
         from dcnlab.lab.measurement.overruns import Overruns
 
         return self.measure(Overruns(), progress)
