@@ -12,7 +12,7 @@ from dcnlab.lab.client import try_info
 @command("dcnlab ps", "dcnlab ps --json", quick=True)
 def ps(json: JsonFlag = False) -> None:
     """List labs; a stale one has died and left its socket, which is removed: it is listed once."""
-    from dcnlab.lab.control import runtime
+    from dcnlab.lab.control import runtime, upgrade
 
     rows = []
     for found in runtime.labs():
@@ -29,6 +29,8 @@ def ps(json: JsonFlag = False) -> None:
             if "stopped" in row:
                 print(row["stopped"])
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
+            if row.get("replaced"):
+                print(f"{row['name']}: {upgrade.NOTE} (it is version {row['version']})")
             print_ended(row["name"], row.get("ended", ()))
             print_notes(row["name"], row.get("damage", ()))
     else:

@@ -110,13 +110,20 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
             answer = {"error": str(error), "code": error.exit_code}
         except Exception as error:  # the lab goes on; the client gets the error
             _log.exception("%s failed", _shown(call.request))
-            from topos import plugins  # clients do without it
-
-            answer = {"error": plugins.described(error), "code": 1}
+            answer = {"error": _unexpected(error), "code": 1}
         finally:
             call.close_descriptors()
         with contextlib.suppress(OSError):  # the client has disconnected
             call.channel.send(answer)
+
+
+def _unexpected(error: Exception) -> str:
+    """One line for an error of the program; where that was replaced meanwhile, it says so."""
+    from dcnlab.lab.control import upgrade  # clients do without these
+    from topos import plugins
+
+    text = plugins.described(error)
+    return f"{upgrade.NOTE} ({text})" if upgrade.all_replaced() else text
 
 
 def _perform(operations: dict[str, Operation], call: Call) -> Any:

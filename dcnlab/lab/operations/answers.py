@@ -144,6 +144,7 @@ class LabInfo(Answer):
     its seconds by stage, ``ended`` a line for each process that has ended, ``damage`` one for each link and
     host that a program in a host has changed, ``restarts`` how often each process
     was started again, ``options`` the configuration as a JSON object (:attr:`config`: with its types).
+    ``version`` is that of the program which launched it, ``replaced`` says that another one is installed since.
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
     machines.
     """
@@ -174,6 +175,8 @@ class LabInfo(Answer):
     cut: Cuts = field(default_factory=Cuts)
     down_links: list[DownLink] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
+    version: str = ""
+    replaced: bool = False
 
     @functools.cached_property
     def config(self) -> LabConfig:

@@ -14,6 +14,7 @@ from typing import Any
 from addressing.fields import ipv4
 from dcnlab.lab import measurement, naming
 from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.control import upgrade
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.emulation import netns
@@ -110,6 +111,8 @@ class _Operations:
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
             "damage": session.mending.damage(),
+            "version": upgrade.version(),
+            "replaced": upgrade.was_replaced(),
             "controller": self.op_control(call),
             "restarts": session.supervision.restarts(),
             "options": session.config.to_json(),
