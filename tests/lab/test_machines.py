@@ -191,6 +191,15 @@ def test_measurements_cross_machines(lab: Lab) -> None:
         assert sent.lost == sent.sent - sent.received < sent.sent
 
 
+def test_data_is_replicated_to_servers_of_all_machines(lab: Lab) -> None:
+    found = lab.replicate("h0", ("h1", "h6", "h15"), size=300_000)
+    assert found.held
+    assert found.pipeline is not None
+    for transfer in (found.complete_graph, found.pipeline):
+        assert [*transfer.sha256] == ["h0", "h1", "h6", "h15"]
+        assert transfer.seconds > 0
+
+
 def test_keys_are_on_all_machines(lab: Lab) -> None:
     """Whichever machines have the servers that ask and those that hold a key."""
     a, b = distant(lab)

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import queue
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, get_type_hints
@@ -33,7 +34,7 @@ class RemoteMachine:
     def probe(self, kind: type[P], context: Context) -> Iterator[P]:
         """A probe there.  When the machine does not answer any more, the measurement is stopped; the error is
         raised at the next question, and at the end."""
-        serves, answers = Future[None](), _Answers(context)
+        serves, answers, left = Future[None](), _Answers(context), threading.Event()
         words = {"module": kind.__module__, "probe": kind.__name__, "custom": plugins.loaded()}
 
         def hear(value: dict[str, Any]) -> None:
@@ -46,7 +47,8 @@ class RemoteMachine:
             if not serves.done():
                 serves.set_exception(found.exception() or LabError(_ENDED))
             answers.end(found)
-            context.stop()
+            if not left.is_set():
+                context.stop()
 
         with self._part.asking("probe", hear, **words) as asking:
             asking.result.add_done_callback(end)
@@ -55,7 +57,10 @@ class RemoteMachine:
             remote: P = _proxy(kind)(functools.partial(answers.ask, asking))
             remote.ahead = self._part.ahead()
             setattr(remote, "runs", self.runs)  # noqa: B010
-            yield remote
+            try:
+                yield remote
+            finally:
+                left.set()
 
 
 def _tell(asking: Asking, left: bool) -> None:

@@ -1,12 +1,10 @@
-"""A replication in a lab: start the programs of its servers together, take the time, check the contents."""
+"""A replication in a lab: its paths, the programs of its servers, and its figures."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,95 +84,66 @@ def check(servers: Sequence[int], size: int, available: int) -> None:
         raise UsageError(f"{len(servers)} times {size >> 20} MB do not fit in the memory that is free")
 
 
-def replicate(
-    parts: Sequence[plan.Part],
-    routes: Routes,
-    ends: dict[int, Endpoint],
-    inside: Inside,
-    timeout: float,
-    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
-) -> Transfer:
-    """Send the parts between servers, of which the first in ``ends`` is the source.
-
-    ``on_start`` gets the program of every server.  LabError when not all data has arrived within
-    ``timeout`` seconds.
-    """
+def tasks(parts: Sequence[plan.Part], ends: Mapping[int, Endpoint]) -> dict[int, dict[str, Any]]:
+    """The task of the program in each server, of which the first in ``ends`` is the source."""
     size = sum(part.length for part in parts)
-    programs = {server: _start(inside, server, ends, parts, size) for server in ends}
-    alarm = threading.Timer(timeout, _kill, [programs.values()])
-    alarm.start()
-    try:
-        for program in programs.values():
-            on_start(program)
-        begun, reports = _run(programs, ends)
-    finally:
-        alarm.cancel()
-        for program in programs.values():
-            program.kill()
-            program.communicate()
-    seconds = max(report["done"] for report in reports.values()) - begun
+    return {
+        server: {
+            "address": end.address,
+            "port": _PORT,
+            "size": size,
+            "source": server == next(iter(ends)),
+            "parts": [
+                {
+                    "offset": part.offset,
+                    "length": part.length,
+                    "to": [ends[to].address for to in part.children(server)],
+                }
+                for part in parts
+            ],
+        }
+        for server, end in ends.items()
+    }
+
+
+def transfer(parts: Sequence[plan.Part], routes: Routes, seconds: float, hashes: Mapping[str, str]) -> Transfer:
+    """The figures, from the time until the last byte arrived and the SHA-256 of each server's data."""
+    size = sum(part.length for part in parts)
     return Transfer(
         seconds=round(seconds, 3),
         mbps=round(size * 8 / seconds / 1e6, 1),
-        verified=len({report["sha256"] for report in reports.values()}) == 1,
-        sha256={ends[server].name: report["sha256"] for server, report in reports.items()},
+        verified=len(set(hashes.values())) == 1,
+        sha256=dict(hashes),
         busiest=round(float(plan.busiest(parts, routes.paths)), 4),
         method=routes.method,
     )
 
 
-def _run(
-    programs: dict[int, subprocess.Popen[str]], ends: dict[int, Endpoint]
-) -> tuple[float, dict[int, dict[str, Any]]]:
-    """Start all programs at once when all are ready: the time of the start, and each program's report."""
-    for server, program in programs.items():
-        if _line(program, ends[server].name) != "ready":
-            raise LabError(f"{ends[server].name}: the program did not start")
-    begun = time.monotonic()
-    for program in programs.values():
-        assert program.stdin is not None
-        program.stdin.write("go\n")
-        program.stdin.flush()
-    return begun, {server: json.loads(_line(one, ends[server].name)) for server, one in programs.items()}
+class NodeProgram:
+    """The program in one server, once it is ready; ``name`` is the server's."""
 
+    def __init__(self, name: str, task: Mapping[str, Any], inside: Inside) -> None:
+        self._name = name
+        command = python_process.command("dcnlab.lab.replication.node", json.dumps(task))
+        self.process = subprocess.Popen(
+            inside(name, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
-def _start(
-    inside: Inside,
-    server: int,
-    ends: dict[int, Endpoint],
-    parts: Sequence[plan.Part],
-    size: int,
-) -> subprocess.Popen[str]:
-    """One server's program, in its namespace."""
-    task = {
-        "address": ends[server].address,
-        "port": _PORT,
-        "size": size,
-        "source": server == next(iter(ends)),
-        "parts": [
-            {
-                "offset": part.offset,
-                "length": part.length,
-                "to": [ends[to].address for to in part.children(server)],
-            }
-            for part in parts
-        ],
-    }
-    command = python_process.command("dcnlab.lab.replication.node", json.dumps(task))
-    return subprocess.Popen(
-        inside(ends[server].name, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    def begin(self) -> None:
+        """Let it begin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
 
+    def line(self) -> str:
+        """Its next line; LabError when it has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        if not line:
+            raise LabError(f"{self._name}: the data did not arrive in time")
+        return line
 
-def _kill(programs: Iterable[subprocess.Popen[str]]) -> None:
-    for program in programs:
-        program.kill()
-
-
-def _line(program: subprocess.Popen[str], name: str) -> str:
-    """The next line of a program's output; LabError when it has ended."""
-    assert program.stdout is not None
-    line = program.stdout.readline().strip()
-    if not line:
-        raise LabError(f"{name}: the data did not arrive in time")
-    return line
+    def end(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.communicate()
