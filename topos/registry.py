@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing
 from functools import cache
 from typing import Any
@@ -24,6 +25,18 @@ def parse(text: str) -> Family:
     name, arguments = split_spec(text)
     family = lookup(name, known(), "topology")
     return typing.cast(Family, instantiate(family, name, arguments))
+
+
+def is_seeded(text: str) -> bool:
+    """Whether a seed draws the network: its family is random, and the specification names no seed itself."""
+    return "seed=" not in text and any(item.name == "seed" for item in dataclasses.fields(parse(text)))
+
+
+def with_seed(text: str, seed: int) -> str:
+    """The specification of the network that a seed draws; other specifications stay as they are."""
+    if not is_seeded(text):
+        return text
+    return parse(f"{text}{',' if ':' in text else ':'}seed={seed}").spec
 
 
 def from_networkx(graph: Any) -> Fabric:

@@ -53,13 +53,8 @@ def combinations(rows: Sequence[Row]) -> list[Combination]:
     for row in rows:
         if "error" not in row:
             load = float(row.get("load") or row.get("latency.load") or 0.0)
-            groups.setdefault((_unseeded(row), row["scheme"], row["failures"], load), []).append(row)
+            groups.setdefault((str(row["topology"]), row["scheme"], row["failures"], load), []).append(row)
     return [Combination(*key, tuple(group)) for key, group in groups.items()]
-
-
-def _unseeded(row: Row) -> str:
-    """The topology, without the seed that the comparison has given a random one."""
-    return str(row["topology"]).removesuffix(f",seed={row['seed']}")
 
 
 def _is_number(value: object) -> bool:

@@ -36,11 +36,11 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool, with_custom
 from topos import plugins
-from topos.registry import parse
+from topos.registry import is_seeded, parse
 from topos.spec import SpecError, split_spec
 
 #: Incremented when results change; part of every request's hash.
-FORMAT = 4
+FORMAT = 5
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]
@@ -135,28 +135,20 @@ def requests(
     for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
         family = parse(text)
         if split_spec(scheme)[0] in compatible_schemes(family):
-            spec, names = _reseeded(text, seed), ",".join(wanted)
+            spec, names = text if "seed=" in text else family.spec, ",".join(wanted)
             one = Request(
                 spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control,
                 flows,
             )  # fmt: skip
-            found[one if _uses_seed(one, text) else dataclasses.replace(one, seed=seeds[0])] = None
+            found[one if _uses_seed(one) else dataclasses.replace(one, seed=seeds[0])] = None
     if not found:
         raise SpecError("none of these schemes fits any of these topologies")
     return list(found)
 
 
-def _uses_seed(one: Request, text: str) -> bool:
+def _uses_seed(one: Request) -> bool:
     """Whether another seed could give another result: without failures and samples one evaluation is enough."""
-    return bool(
-        one.failures or one.metrics or one.pairs.startswith("sample") or one.topology != parse(text).spec
-    )
-
-
-def _reseeded(text: str, seed: int) -> str:
-    family = parse(text)
-    random = any(item.name == "seed" for item in dataclasses.fields(family))
-    return parse(f"{text},seed={seed}").spec if random and "seed=" not in text else family.spec
+    return bool(one.failures or one.metrics or one.pairs.startswith("sample") or is_seeded(one.topology))
 
 
 def run_job(request: Request) -> Row:

@@ -45,7 +45,7 @@ from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
-from topos.registry import fabric, from_networkx
+from topos.registry import fabric, from_networkx, with_seed
 from topos.spec import SpecError
 
 #: The values of stretch at which its distribution is reported.
@@ -209,9 +209,10 @@ def evaluate(
 
     ``topology``: a specification, a network, or a networkx graph (attributes: :mod:`topos.file`).
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
-    :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
-    are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under ``traffic``,
-    with paths by ``flows`` (hashed, split or subflows=8) and, for latency, ``load`` and ``flow_control``; for
+    :func:`dcnlab.evaluator.graph.failures.draw`.  ``seed`` draws both, and a random topology whose
+    specification names no seed; pairs with a failed end are left out.  ``metrics`` requests further figures
+    (:mod:`dcnlab.evaluator.metrics`), under ``traffic``, with paths by ``flows`` (hashed, split or
+    subflows=8) and, for latency, ``load`` and ``flow_control``; for
     fct, ``load``, ``sizes``, ``seconds`` and the link ``rate`` in bits per second.  Among ``schemes``,
     ``optimal`` stands for the metrics ``optimum`` and ``share``.  ``progress`` is called with what is computed
     now, and the share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers
@@ -223,6 +224,8 @@ def evaluate(
     metrics = tuple(dict.fromkeys((*metrics, *(OF_OPTIMAL if optimal else ()))))
     if executor is not None and not isinstance(topology, str):
         raise SpecError("workers build the network from its specification: give that instead of a network")
+    if isinstance(topology, str):
+        topology = with_seed(topology, seed)
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
     conditions = Conditions(

@@ -27,7 +27,7 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.statistics import mean_and_half
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from dcnlab.traffic.patterns import traffic
-from topos.registry import fabric, parse
+from topos.registry import fabric, is_seeded, parse, with_seed
 from topos.spec import SpecError, split_spec
 
 #: The metrics of a sweep, and the labels of their axes.
@@ -85,8 +85,8 @@ def points(
 ) -> list[Point]:
     """Every combination, on each topology with the first of ``schemes`` that fits it.
 
-    ``optimal`` among the schemes adds the optimum.  The point without failures occurs once, for all seeds
-    and kinds.  Raises SpecError with one line.
+    ``optimal`` among the schemes adds the optimum.  The point without failures occurs once, for all
+    kinds, and for all seeds unless these draw the topology.  Raises SpecError with one line.
     """
     schemes, optimal = without_optimal(schemes)
     schemes = schemes or ["ecmp"]
@@ -100,14 +100,17 @@ def points(
         scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
             raise SpecError(f"none of {', '.join(schemes)} fits {family.spec}")
-        point = kind_of_point(family.spec, scheme, kind, share, seed)
-        found[point if share else dataclasses.replace(point, kind="", seed=seeds[0])] = None
+        spec = text if "seed=" in text else family.spec
+        point = kind_of_point(spec, scheme, kind, share, seed)
+        if not share:
+            point = dataclasses.replace(point, kind="", seed=seed if is_seeded(spec) else seeds[0])
+        found[point] = None
     return list(found)
 
 
 def measure(point: Point) -> Row:
     """ABT, the share of pairs of live servers that are delivered, and the mean path in links."""
-    network = fabric(point.topology)
+    network = fabric(with_seed(point.topology, point.seed))
     failed = draw(network, point.failures, point.seed)
     return {
         "key": point.key,
@@ -122,7 +125,7 @@ def measure(point: Point) -> Row:
 
 def _optimum(point: Point, failed: Failures, abt: float) -> Row:
     """The bounds of the optimal ABT, and the scheme's share of it, at least."""
-    network = fabric(point.topology)
+    network = fabric(with_seed(point.topology, point.seed))
     all_pairs = traffic(network, "all-to-all", point.seed, failed.nodes)
     found = optimum_of(network, all_pairs, failed.links).found
     total = float(normalised(all_pairs).sum()) * (1 - found.problem.unreachable / max(1, len(all_pairs)))
@@ -134,7 +137,7 @@ def _optimum(point: Point, failed: Failures, abt: float) -> Row:
 
 
 def _figures(point: Point, failed: Failures) -> Row:
-    network = fabric(point.topology)
+    network = fabric(with_seed(point.topology, point.seed))
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
     if isinstance(scheme, Ecmp):  # delivers all connected pairs along shortest paths
         loads = link_loads(scheme, pairs, failed.links)

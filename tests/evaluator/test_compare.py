@@ -57,7 +57,7 @@ def test_the_grid_has_each_fitting_combination_once() -> None:
     assert len(WANTED) == (2 + 1) * 2 * 2
     assert len({request.key for request in WANTED}) == len(WANTED)
     seeded = requests(["random:10,3", "random:10,3,seed=9"], ["wmgr"], seeds=[1, 2])
-    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3,seed=2", "random:10,3,seed=9"]
+    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3", "random:10,3,seed=9"]
     # Without failures and samples no seed changes anything: one evaluation is enough.
     once = requests(["bcube:3,1"], ["brp"], ["", "links=10%"], [1, 2, 3])
     assert [(r.failures, r.seed) for r in once] == [("", 1)] + [("links=10%", seed) for seed in (1, 2, 3)]
@@ -187,7 +187,7 @@ def test_the_table_has_means_with_intervals_over_the_seeds(
 
 
 def test_seeds_of_a_random_topology_are_one_combination(rows: list[Row]) -> None:
-    drawn = [made(rows, f"random:10,3{',seed=2' * (seed > 1)}", "wmgr", "", seed) for seed in (1, 2)]
+    drawn = [made(rows, "random:10,3", "wmgr", "", seed) for seed in (1, 2)]
     assert [(one.topology, len(one.rows)) for one in combinations(drawn)] == [("random:10,3", 2)]
 
 

@@ -130,13 +130,14 @@ def _asked(
     from dcnlab.evaluator.traffic import flow_model, onoff
     from dcnlab.traffic.patterns import traffic as pattern
     from topos.registry import fabric as build
+    from topos.registry import with_seed
 
     if not names and not optimal:
         raise UsageError("--scheme: name a scheme, or optimal")
     if on_off and (len(names) > 1 or optimal):
         raise UsageError("--on-off is for a single scheme")
     try:
-        fabric = build(topology)
+        fabric = build(with_seed(topology, seed))
         for name in names:
             resolve(topology, name)
         if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
