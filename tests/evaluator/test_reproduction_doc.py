@@ -30,11 +30,12 @@ SLOW = {
     "hrsw-fig4",
     "hrsw-fig5",
     "hrsw-set-mode",
+    "hrsw-statements",
 }
 #: Of these only the first so many claims are measured again; means over seeds and larger networks follow them.
 FIRST = {
     "borel-fig3": 6, "dcube-abt": 2, "dcube-fig4": 8, "dcube-fig5": 7, "dcube-paths": 6, "dcube-speedup": 3,
-    "wmgr-fig10": 1,
+    "wmgr-fig10": 1, "wmgr-fig8": 5,
 }  # fmt: skip
 RECORDED = record.load(record.RECORD)
 RESULTS = {name: Result(rows) for name, rows in RECORDED.items()}

@@ -187,14 +187,15 @@ _THORUP_ZWICK = {
     "s = sqrt(n / log n)": "sample=root-log,",
     "s = sqrt(n), landmarks store what they represent": "represented=yes,",
     "s = sqrt(n / log n), landmarks store what they represent": "sample=root-log,represented=yes,",
+    "section II-C literally: one sample, landmarks store what they represent": "sample=once,represented=yes,",
 }
-_SAVING_SEEDS = range(1, 6)
+_SAVING_SEEDS = range(1, 11)
 
 
 def _saving() -> Row:
     claim = Claim(
         "saving", PAPER, "table entries below TZ-Random's, 8192 switches, 16 clusters, per cent", 30,
-        f"largest table of each; landmark seeds {_SAVING_SEEDS[0]} to {_SAVING_SEEDS[-1]}", ">=",
+        f"largest table of each; landmark seeds {_SAVING_SEEDS[0]} to {_SAVING_SEEDS[-1]}", ">=", 0.5,
         source=f"section I, second contribution; {_TEXT}",
     )  # fmt: skip
     ours = measured(PEERS[0].name, 8192).entries
@@ -202,7 +203,6 @@ def _saving() -> Row:
     for name, options in _THORUP_ZWICK.items():
         values = [100 * (1 - ours / theirs) for theirs in _tables_of_tz(8192, options)]
         readings.append(Reading(f"{name}, mean of the seeds", mean_and_error(values)[0]))
-        readings.append(Reading(f"{name}, best seed", max(values)))
     return Row.by_reading(claim, *readings)
 
 
