@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from addressing.registry import bind
+from dcnlab.cli.commands.throughput import throughput as throughput_command
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.traffic.flow_model import FlowModel, read, route
@@ -130,3 +131,10 @@ def test_every_metric_names_its_model(metric: str) -> None:
         report = evaluate("fattree:4", ["ecmp"], flows=text, **wanted).as_dict()
         assert report["schemes"][0][metric]["flow_model"] == text
         assert str(read(text).sentence) in report["models"][metric]
+
+
+def test_traffic_without_flows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    throughput_command("torus:2x2", "dor", traffic="stride:by=4")
+    assert "there are no flows: stride:by=4" in capsys.readouterr().out
+    throughput_command("torus:2x2", "dor", traffic="stride:by=1")
+    assert "no flows" not in capsys.readouterr().out

@@ -117,6 +117,8 @@ def throughput(
         return
     print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
           f" link capacity {capacity:g}")  # fmt: skip
+    if not len(asked.traffic):
+        print(f"there are no flows: {traffic} has no two different servers here")
     _show(rows, beside)
     if rows:
         print(models(["throughput"], Conditions(flows=flows))["throughput"])
