@@ -36,7 +36,7 @@ PANELS = {
         "list", "topology", "draw", "path", "tables", "paths", "complete-graph", "label", "automaton", "cost",
         "borel-search",
     ),
-    "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "verify", "reproduce"),
+    "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "deadlock", "verify", "reproduce"),
     "Course": ("course", "grade"),
     "This machine": ("doctor", "plan", "machines", "demo", "mn-file"),
 }  # fmt: skip
