@@ -166,6 +166,8 @@ def test_who_asks_for_json_gets_errors_as_json_too(line: str, code: int, says: s
 
 
 PRINTS_JSON = {
+    "deadlock": "bcube:2,1 --scheme brp",
+    "verify": "bcube:2,1 --scheme brp",
     "list": "",
     "topology": "bcube:2,1",
     "path": "bcube:2,1 --scheme brp h0 h3",
