@@ -41,13 +41,13 @@ def check(scheme: Scheme, buffers: int, credits: bool) -> None:
         raise FlowControlError(f"{fabric.spec}: its servers do not relay packets, so they have no buffers")
     if not 1 <= buffers <= MAX_WINDOW:
         raise FlowControlError(f"buffers hold 1 to {MAX_WINDOW} frames, not {buffers}")
-    if not credits:
-        return
     if scheme.tag_bits:
         raise FlowControlError(
-            f"{scheme.name} needs the header field that counts credits for source routes:"
+            f"{scheme.name} needs the header field of frames in buffers for source routes:"
             " use pow, dor, wmgr or shortest"
         )
+    if not credits:
+        return
     widest = max((fabric.port_count(node) for node in range(fabric.servers, fabric.size)), default=0)
     if widest > buffers + 1:
         raise FlowControlError(

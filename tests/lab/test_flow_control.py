@@ -21,6 +21,7 @@ from topos.graph import LinkState
         (("clot:4x4", "--scheme", "pow", "--buffers", "10"), "set rate"),
         (("clot:4x4", "--scheme", "pow", "--flow-control", "credits", "--buffers", "61"), "1 to 60"),
         (("bcube:4,1", "--scheme", "brp", "--flow-control", "credits"), "source routes"),
+        (("dcell:2,1", "--scheme", "dfr", "--buffers", "8", "--rate", "10Mbit"), "source routes"),
         (("fattree:4", "--scheme", "ecmp", "--flow-control", "credits"), "do not relay"),
         (("clot:2x2x2x2", "--scheme", "pow", "--flow-control", "credits"), "needs buffers of 15"),
     ],

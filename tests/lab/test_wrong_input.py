@@ -55,7 +55,7 @@ WRONG = {
     "up bcube:4,1 --scheme brp:zz=1": "no parameter 'zz'",
     "up bcube:4,1 --scheme brp --load-balance probe": "no parallel paths to probe",
     "up bcube:4,1 --scheme brp --multipath 0": "--multipath",
-    "up bcube:4,1 --scheme brp --buffers 4": "set rate",
+    "up bcube:4,1 --scheme wmgr --buffers 4": "set rate",
     "up bcube:4,1 --scheme brp --rate 0Mbit": "a rate of 0",
     "up bcube:4,1 --scheme brp --rate fast": "as in 100Mbit",
     "up bcube:4,1 --scheme brp -d --test pingall": "use one of them",
