@@ -13,6 +13,7 @@ import pytest
 from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor.checks import examine
 from tests import private_openvswitch
+from tests.lab.test_checksum_matrix import OURS, address, exchange, tunnel, wrong_checksums
 from tests.lab.test_multipath import carried
 from tests.ordinary import script
 from tests.ovs import poll
@@ -173,3 +174,20 @@ found["quota"] = .5 * os.cpu_count() * 100_000
 found["after"] = [str(group) for group in groups.values() if group.exists()]
 print(json.dumps(found))
 """
+
+
+@pytest.mark.parametrize("offloads", [True, False])
+@pytest.mark.parametrize(
+    ("topology", "scheme", "reactive"), [("bcube:2,1", "brp", {}), ("fattree:4", "shortest", OURS)]
+)
+def test_payloads_arrive_whole_over_kernel_switches(
+    topology: str, scheme: str, reactive: dict[str, object], offloads: bool
+) -> None:
+    """As in tests/lab/test_checksum_matrix.py, which has userspace switches only."""
+    with Lab(topology, scheme, offloads=offloads, fast_path="auto", **reactive) as lab:
+        assert lab.info()["datapath"] == "kernel"
+        far = f"h{lab.info()['servers'] - 1}"
+        exchange(lab, "h0", far, address(lab, far), *(["239.1.1.1"] if reactive else []))
+        with tunnel(lab, "h0", far):
+            exchange(lab, "h0", far, "192.168.77.2")
+        assert all(wrong_checksums(lab, host) == 0 for host in ("h0", far))
