@@ -68,8 +68,9 @@ def is_typed(hint: Any) -> bool:
 def result_of(method: Any) -> Any:
     module = inspect.getmodule(method)
     from dcnlab.lab.events.journal import Record
+    from dcnlab.lab.session.commands import Offered
 
-    names = {**vars(module), "Record": Record, "Lab": Lab}
+    names = {**vars(module), "Record": Record, "Lab": Lab, "Offered": Offered}
     for kind in measurement.known().values():
         names.setdefault(kind.result().__name__, kind.result())
     return typing.get_type_hints(method, names)["return"]

@@ -30,11 +30,11 @@ _TIMEOUT = 600.0
 class ReplicateResult(Result):
     """Both transfers, the size of the data in bytes, and the time of the pipeline to that of the graph.
 
-    ``partial`` says why there is no pipeline; it is empty when there is one.
+    ``partial`` says why transfers are missing; it is empty when there are both.
     """
 
     size: int
-    complete_graph: Transfer
+    complete_graph: Transfer | None
     pipeline: Transfer | None
     ratio: float | None
     partial: str = ""
@@ -42,7 +42,8 @@ class ReplicateResult(Result):
     @property
     def held(self) -> bool:
         """Whether every replica received what the source sent."""
-        return self.complete_graph.verified and self.pipeline is not None and self.pipeline.verified
+        both = self.complete_graph, self.pipeline
+        return all(one is not None and one.verified for one in both)
 
     def table(self) -> Table:
         rows = []
@@ -54,7 +55,7 @@ class ReplicateResult(Result):
         return Table(("transfer", "seconds", "Mb/s", "contents", "busiest link", "paths"), rows)
 
     def notes(self) -> Iterator[str]:
-        if self.pipeline is None:
+        if self.complete_graph is None or self.pipeline is None:
             yield f"partial: {self.partial}"
             return
         limit = self.pipeline.busiest / self.complete_graph.busiest
@@ -81,18 +82,20 @@ class Replicate(Measurement[ReplicateResult]):
 
         def transfer(parts: tuple[plan.Part, ...], routes: runner.Routes) -> Transfer:
             found = _transfer(context, runner.tasks(parts, ends), [list(one) for one in routes.pinned])
-            seconds = max(done for _, done, _ in found)
-            return runner.transfer(parts, routes, seconds, {ends[server].name: sha for server, _, sha in found})
+            seconds, hashes = max(done for _, done, _ in found), {server: sha for server, _, sha in found}
+            named = {ends[server].name: hashes[server] for server in servers}
+            return runner.transfer(parts, routes, seconds, named)
 
         with context.probes(ReplicateProbe) as probes:
             runner.check(servers, self.size, min(at_once(probes, lambda probe: probe.memory())))
         context.started()
         context.progress(0, 2, "complete graph")
         graph_routes = runner.by_complete_graph(lab.scheme, source, replicas, lab.links)
-        graph = transfer(plan.complete_graph(source, replicas, self.size), graph_routes)
-        context.progress(1, 2, "pipeline")
-        chain_routes = runner.by_scheme(lab.scheme, servers, lab.links)
+        graph = None
         try:
+            graph = transfer(plan.complete_graph(source, replicas, self.size), graph_routes)
+            context.progress(1, 2, "pipeline")
+            chain_routes = runner.by_scheme(lab.scheme, servers, lab.links)
             chain = transfer(plan.pipeline(source, replicas, self.size), chain_routes)
         except LabError:
             if not context.stopped():

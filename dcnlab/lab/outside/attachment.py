@@ -77,11 +77,15 @@ class Attachments:
 
     def _remove(self, place: Attached, interface: str) -> None:
         """Remove the port of an interface; its link is down then."""
+        if self._session.switch_path is not None:  # which knows the interfaces that the switch began with
+            self._session.switch_path.leave(place.switch)
         self._session.running.shard(place.switch).remove_port(place.switch, interface)
         self._await(place, up=False)
 
     def _add(self, place: Attached, interface: str) -> None:
         """Add an interface at its port; its link is up then, if the interface has a carrier."""
+        if self._session.switch_path is not None:
+            self._session.switch_path.leave(place.switch)
         shard = self._session.running.shard(place.switch)
         shard.add_port(place.switch, interface, place.port)
         if netns.inside(shard.netns, lambda: _carrier(interface)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -130,10 +131,11 @@ class NodeProgram:
         )
 
     def begin(self) -> None:
-        """Let it begin."""
+        """Let it begin; if it has ended, :meth:`line` says so."""
         assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
 
     def line(self) -> str:
         """Its next line; LabError when it has ended."""

@@ -54,6 +54,7 @@ def start(
     so that it is not isolated.
     """
     number, words = session.node(node), list(program.words)
+    session.running.namespace(number)  # LabError where it is on another machine
     name = session.fabric.name(number)
     root = None if ours else root_of(session, node, program)
     if error := launch_error(program.words[0], root):

@@ -119,6 +119,12 @@ class SwitchFastPath:
         """Whether the kernel has the entries of a switch."""
         return self._switches[bridge].carried
 
+    def leave(self, bridge: str) -> None:
+        """Leave all frames to a switch from now on: its ports have become other interfaces."""
+        switch = self._switches[bridge]
+        switch.left = True
+        self._maps.disable(switch.number)
+
     def _connect(self, switch: _Switch) -> None:
         if switch.connect():
             assert switch.socket is not None
@@ -158,7 +164,9 @@ class SwitchFastPath:
             self._maps.forget(switch.number, filter(None, places))
             switch.deleted.clear()
             lookup = entries.lower(switch.table, switch.monitor.groups, switch.ports)
-            switch.carried = self._maps.install(switch.number, lookup)
+            switch.carried = self._maps.install(switch.number, lookup) and not switch.left
+            if switch.left:
+                self._maps.disable(switch.number)
         if not switch.monitor.awaits_groups:
             switch.answered = switch.monitor.barrier
         with self._answered:
@@ -206,6 +214,8 @@ class _Switch:
     monitor: Monitor = field(default_factory=Monitor)
     socket: socket.socket | None = None
     carried: bool = False
+    #: Whether Open vSwitch forwards all, whatever its table is.
+    left: bool = False
     #: The number of the last barrier up to which the maps are as the table is.
     answered: int = 0
 
