@@ -38,7 +38,9 @@ _PREFACE = (
     " of TZ-Random is a reading of its own. In WMGR's Tables I to IV a quantity may grow 20 % faster than the"
     " printed order, for lower-order terms. CLOT's throughput gains have a tolerance of half a percentage"
     " point, Valiant's 50 % one of a whole point. The paper gives no loads for its Figures 15 to 17; those"
-    " that are readings, with and without credits, were chosen here."
+    " that are readings, with and without credits, were chosen here. HR-SW's 30 % has a tolerance of half a"
+    " point, the ABT of BCube one of a seventh, DCube's Theorem 8 one of 1 %; its Theorems 1 and 3 are judged"
+    " from m = 2 on, since a network of m = 1 is degenerate."
 )
 HEADER = ("claim", "source", "published", "independent", "measured", "verdict")
 #: What stands above values that no paper gives.
