@@ -71,7 +71,7 @@ def failures(fabric: Fabric, text: str, seed: int = 1) -> list[Failure]:
     if text == "nodes":
         every = ((node, frozenset(fabric.links_of(node))) for node in range(fabric.size))
         return [Failure(fabric.name(node), LinkState(links)) for node, links in every]
-    raise SpecError(f"--failures: {text!r} is none of none, links, nodes, pairs:NUMBER")
+    raise SpecError(f"--failures: write none, links, nodes or pairs:NUMBER, not {text!r}")
 
 
 def _pairs(fabric: Fabric, count: int, seed: int) -> Iterator[Failure]:

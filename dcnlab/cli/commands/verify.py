@@ -83,6 +83,8 @@ def verify(
     It is a proof over all packets and all choices among several next hops.  Exit 1 if something is violated.
     """
     if not scheme:
+        if ":" in where:  # no lab has such a name
+            raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
         if (failures, unknown, update) != ("none", False, ""):
             raise UsageError("--failures, --unknown and --update are for a topology: add --scheme")
         if follow:
