@@ -214,7 +214,7 @@ class _Switch:
     monitor: Monitor = field(default_factory=Monitor)
     socket: socket.socket | None = None
     carried: bool = False
-    #: Whether Open vSwitch forwards all, whatever its table is.
+    #: Whether the kernel forwards nothing for it, since its ports have changed.
     left: bool = False
     #: The number of the last barrier up to which the maps are as the table is.
     answered: int = 0
