@@ -23,7 +23,7 @@ test-packages: packages # and those that only tests need
 
 $(BIN)/dcnlab: pyproject.toml
 	@bash vagrant/venv.sh make $(PYTHON) $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=--constraint %) --editable .
+	@$(BIN)/pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=--constraint %) --editable '.[top,metrics]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BIN)/dcnlab
@@ -66,14 +66,14 @@ test-ordinary: test-packages $(VENV)/.dev ## by root: all labs once more, as an 
 	@$(BIN)/python -m tests.ordinary $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup -m lab
 
 catalogue: packages $(VENV)/.dev ## every compatible pair of topology and scheme: all fast tests of it, and a lab (8 minutes)
-	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 -m 'not lab and not vm' tests/addressing tests/controller tests/hostagent tests/oracle tests/evaluator/test_routed.py
-	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/test_catalogue.py
+	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 -m 'not lab and not vm' tests/addressing tests/controller tests/hostagent tests/oracle tests/evaluator/routing/test_routed.py
+	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/launch/test_catalogue.py
 
 examples: packages $(VENV)/.dev ## run every example of docs/examples.md, one after the other
 	@bash vagrant/packages.sh slirp4netns nginx-light wrk memcached libmemcached-tools
 	@$(BIN)/python -m tests.examples
 
-soak: packages $(VENV)/.dev     ## chaos in labs of six families, lossy links, 1500 wrong command lines and files (15 minutes)
+soak: packages $(VENV)/.dev     ## chaos in labs of six families, lossy links, 1500 wrong command lines and files (25 minutes)
 	@$(BIN)/python -m tests.soak
 	@$(BIN)/python -m tests.kills
 

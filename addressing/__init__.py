@@ -1,7 +1,8 @@
 """Routing schemes: how nodes are labelled, how packets carry labels, and where a packet goes next.
 
-A *scheme* (``addressing/schemes``, one file each) states its rule once: the next hops of a packet at a
-node, with weights, given the failures that the node knows.  Four programs interpret the rule:
+A *scheme* (``addressing/schemes``, one file each) has one reference rule: the next hops of a
+packet at a node, with weights, given the failures that the node knows.  Optimised forms are tested against it,
+and four programs interpret it:
 
     table.compile_table   turns forwarding classes into table entries (controller, agents)
     scheme.walk           follows one packet (``dcnlab path``, tests)
@@ -17,6 +18,8 @@ node, with weights, given the failures that the node knows.  Four programs inter
     broken.py             which paths of a rule failures break, for all nodes at once
     hierarchy.py          base: labels by cluster
     source.py             base: source routing
+    subnets.py            an addressing plan: a subnet for each link, loopbacks for routers
+    unrouted.py           no scheme: programs in the nodes route
     trial.py              packets of a user's scheme through the intact network, before a launch
     autoconfiguration.py  how servers that start without addresses learn them
     registry.py           schemes found by name, and which of them fit which family

@@ -94,17 +94,17 @@ class BrokenPaths:
 
     def _search(self, case: Case) -> set[int]:
         """The nodes whose path crosses a failed link, those at the failed links first."""
-        found: dict[int, None] = {}
+        reached: dict[int, None] = {}
         for node, ports in self._failed_ports.items():
             if self._port(node, case) in ports:
-                found[node] = None
-        queue = list(found)
+                reached[node] = None
+        queue = list(reached)
         for at in queue:
             for end in self._neighbours(at):
-                if end.node not in found and self._port(end.node, case) == end.number:
-                    found[end.node] = None
+                if end.node not in reached and self._port(end.node, case) == end.number:
+                    reached[end.node] = None
                     queue.append(end.node)
-        return set(found)
+        return set(reached)
 
     def _port(self, at: int, case: Case) -> int | None:
         """The port of the rule; None at the vertex itself and where the rule knows no path."""

@@ -39,6 +39,19 @@ def compiled(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True)(function))
 
 
+def borrowing(function: F) -> F:
+    """Compile a kernel that makes no arrays, without counts of references to those that it is given.
+
+    Numba counts them at each call of an inlined helper, for every array of a named tuple: a search was ten
+    times slower by that.  Numba's option for it is not public; without it the kernel is only slower.
+    """
+    try:
+        options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+        return cast(F, numba.njit(**options)(function))
+    except KeyError:
+        return compiled(function)
+
+
 def inlined(function: F) -> F:
     """Compile a helper into each kernel that calls it."""
     return cast(F, numba.njit(cache=True, nogil=True, inline="always")(function))

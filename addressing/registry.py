@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from functools import cache
 
-from addressing import schemes
+from addressing import schemes, unrouted
 from addressing.scheme import Scheme
 from topos.fabric import Fabric
 from topos.family import Family
@@ -24,8 +24,15 @@ def compatible_schemes(family: Family) -> tuple[str, ...]:
     return tuple(sorted(name for name, scheme in known().items() if scheme.incompatibility(family) is None))
 
 
+def check_name(text: str) -> None:
+    """SpecError for ``none``, which only labs know."""
+    if unrouted.is_named(text):
+        raise SpecError("scheme none has no rule to follow: it is for labs, whose nodes run routing programs")
+
+
 def check(text: str, family: Family) -> type[Scheme]:
     """The class of the scheme that ``text`` names; SpecError with one line where it does not route there."""
+    check_name(text)
     name, _ = split_spec(text)
     cls = lookup(name, known(), "scheme")
     reason = cls.incompatibility(family)

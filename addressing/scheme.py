@@ -86,6 +86,12 @@ class Scheme(ABC):
         """The width of every label."""
 
     @property
+    def ordered_by_distance(self) -> bool:
+        """Whether no packet loops while nodes follow a failure or a restoration in the order of their distance
+        (:mod:`topos.stages`); tests prove it on small networks."""
+        return False
+
+    @property
     def tag_bits(self) -> int:
         """The width of the tag, the scheme's own state in a packet; 0 for none."""
         return 0
@@ -121,10 +127,11 @@ class Scheme(ABC):
 
     @property
     def ip_versions(self) -> tuple[int, ...]:
-        """The IP versions that plain hosts use and switches match, for labels in IP addresses.
+        """The IP versions that hosts use, and that switches match where labels are in IP addresses.
 
-        An IPv6 address contains the host's IPv4 address (:mod:`addressing.fields.ipv6`)."""
-        return (4,)
+        A label in the MAC address carries both, and so does a network without switches.  An IPv6 address
+        contains the host's IPv4 address (:mod:`addressing.fields.ipv6`)."""
+        return (4, 6) if self.label_field is Field.ETH_DST or not self.fabric.switches else (4,)
 
     def endpoints(self) -> range:
         """The nodes that packets can be sent between: the servers, unless a scheme labels all nodes."""
@@ -141,6 +148,11 @@ class Scheme(ABC):
         """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,
         with other failures known.  Compiling it then changes nothing."""
         return False
+
+    def changed_labels(self, at: int, before: Scheme) -> Sequence[int] | None:
+        """Where entries match one label each: those whose entries at ``at`` may differ from the ones under
+        ``before``, the same scheme with other failures known; None where it is not known."""
+        return None
 
     def may_return(self, at: int, pattern: Pattern) -> bool:
         """Whether packets that the entry with ``pattern`` matches may leave switch ``at`` by their arrival

@@ -51,6 +51,16 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table
     return Table(node, tuple(_entries(scheme, node, links)))
 
 
+def recompiled(scheme: Scheme, table: Table, labels: Iterable[int]) -> Table:
+    """A table of entries that match one label each, with those of some labels compiled again."""
+    place = {entry.pattern.label: number for number, entry in enumerate(table.entries)}
+    entries = list(table.entries)
+    for label in labels:
+        pattern = entries[place[label]].pattern
+        entries[place[label]] = Entry(pattern, scheme.next_hops(table.node, Header(label), scheme.known))
+    return Table(table.node, tuple(entries))
+
+
 def _entries(scheme: Scheme, node: int, links: LinkState) -> Iterable[Entry]:
     forwarding_classes = sorted(
         scheme.forwarding_classes(node), key=lambda item: (-item[0].priority, item[0].label, item[0].tag)

@@ -105,13 +105,13 @@ class VertexScheme(Scheme):
         return max(1, self.vertex_bits + self.host_bits)
 
     def label(self, node: int) -> int:
-        found = self._labels.get(node)
-        if found is None:
+        label = self._labels.get(node)
+        if label is None:
             vertex = int(self.homes[node])
             hosts = [host for host, _ in self.hosts(vertex)]
             number = hosts.index(node) + self.first_host if hosts else 0
-            self._labels[node] = found = self.vertex_label(vertex) << self.host_bits | number
-        return found
+            self._labels[node] = label = self.vertex_label(vertex) << self.host_bits | number
+        return label
 
     @cached_property
     def _labels(self) -> dict[int, int]:

@@ -4,7 +4,8 @@
     build.py site FOLDER    of the site: `make docs`
 
 They are not in the repository.  `npm ci` checks them against the hashes in package-lock.json.  Without them
-the view works, but has no terminals; the site has no diagrams and, read from the disk, no search.
+the view works, but has no terminals, and maps have no coast; the site has no diagrams and, read from the disk,
+no search.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ FILES = {
     "@xterm/xterm/css/xterm.css": "xterm.css",
     "@xterm/xterm/LICENSE": "LICENSE",
     "@xterm/addon-fit/lib/addon-fit.mjs": "addon-fit.mjs",
+    "world-atlas/land-50m.json": "land.json",
+    "world-atlas/LICENSE": "land.LICENSE",
 }
 SITE_FILES = {
     "@mermaid-js/tiny/dist/mermaid.tiny.js": "mermaid.js",
@@ -70,7 +73,7 @@ def main(words: Sequence[str]) -> None:
     """Install what is asked for; exit code 1, with one line, where that is not possible."""
     match words:
         case []:
-            found, without = problem(), "the view will have no terminals"
+            found, without = problem(), "the view will have no terminals and no coasts"
         case ["site", folder]:
             found = problem(HERE / "site", Path(folder), SITE_FILES)
             without = "the site will have no diagrams and, read from the disk, no search"

@@ -6,8 +6,13 @@ python -m benchmarks launch       run one; its own options follow
 agents.py       start of agents: forked or as fresh interpreters
 automata.py     construction of automata and word reduction, compared with KBMAG
 cli.py          start of the command line, compared with mn and git
+conformance/    cases of OpenFlow 1.3, right or wrong on both data paths of switches
+coordinator.py  the coordinator of a lab on many machines, which are simulated
 distances.py    all-pairs distances, compared with other libraries
 evaluate.py     time of offline evaluations
+fidelity.py     verdicts on measurements, compared with figures of the idle machine
+first.py        ten figures that a user asks for first, beside those of stock Mininet
+flows.py        one and eight flows, in user space, with either fast path, and both
 install.py      installation of flow entries, compared with ovs-ofctl
 isolate.py      launch and programs in hosts, with and without isolation
 launch.py       launch and stop, compared with stock Mininet
@@ -17,7 +22,9 @@ mininet_cluster.py  Mininet's cluster edition at 64 hosts, for machines.py
 profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
 repair.py       the controller after a failure, compared with after the restoration
+streams.py      1 to 64 parallel streams, by each of the ways in which a lab forwards
 traffic.py      short TCP flows per second, compared with wrk and nginx and with iperf3
+udp.py          what arrives of UDP as more is offered than a path can carry
 record.py       writes docs/performance.md
 sandboxes.py    namespaces and child processes for benchmarks
 """

@@ -46,9 +46,9 @@ def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str,
         seconds = time.perf_counter() - begun
         everything = [parent, *parent.children(recursive=True)]
         memory = sum(map(proportional, everything)) - before
-        found = figures(seconds, memory, len(places), idle_share(everything))
+        measured = figures(seconds, memory, len(places), idle_share(everything))
     psutil.wait_procs(everything)  # with them go the TUN devices, whose names are needed again
-    return found
+    return measured
 
 
 def fresh(topology: str, places: list[AgentPlacement]) -> dict[str, Any]:
@@ -66,10 +66,10 @@ def fresh(topology: str, places: list[AgentPlacement]) -> dict[str, Any]:
         assert process.stdout.readline() == b"ready\n"
     seconds = time.perf_counter() - begun
     processes = [psutil.Process(process.pid) for process in running]
-    found = figures(seconds, sum(map(proportional, processes)), len(places), idle_share(processes))
+    measured = figures(seconds, sum(map(proportional, processes)), len(places), idle_share(processes))
     for process in running:
         process.communicate()
-    return found
+    return measured
 
 
 def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, Any]:
@@ -122,13 +122,13 @@ def main() -> None:
     if options.one:
         one(options.topology, AgentPlacement.from_json(json.loads(options.one)))
         return
-    found = json.loads(from_child(lambda: compare_all(options.topology, options.fresh)))
+    measured = json.loads(from_child(lambda: compare_all(options.topology, options.fresh)))
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(measured, indent=2))
         return
     print(options.topology)
-    slow = found["fresh interpreters"]["start_ms_each"]
-    for who, row in found.items():
+    slow = measured["fresh interpreters"]["start_ms_each"]
+    for who, row in measured.items():
         print(f"  {who:24}", "  ".join(f"{k} {v}" for k, v in row.items()), end="  ")
         print(f"start: {slow / row['start_ms_each']:.1f}x faster each")
 

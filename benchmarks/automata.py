@@ -36,7 +36,7 @@ from addressing.automata.differences import Diff, automaton, differences
 from addressing.automata.group import Group, of_graph
 from addressing.automata.kernels import ReverseDiff
 from addressing.automata.presentations import Presentation
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.registry import parse
 
 ROUNDS = 3
@@ -115,16 +115,16 @@ def _processor() -> float:
 
 def _speed(group: Group) -> float:
     """Letters per second of the compiled reduction; the results are checked in the group."""
-    found, longest = ReverseDiff.of_group(group), int(group.lengths[-1])
+    machine, longest = ReverseDiff.of_group(group), int(group.lengths[-1])
     words = np.random.default_rng(1).integers(0, group.degree, (WORDS, LETTERS)).astype(np.int32)
-    found.reduce(words[:2], longest)  # Compiles, or loads compiled code.
-    reduced = found.reduce(words, longest)
+    machine.reduce(words[:2], longest)  # Compiles, or loads compiled code.
+    reduced = machine.reduce(words, longest)
     ends = np.zeros(WORDS, dtype=np.int32)
     for column in words.T:
         ends = group.right[ends, column]
     assert [group.spell(row[row < group.degree].tolist()) for row in reduced] == ends.tolist()
     assert np.array_equal((reduced < group.degree).sum(axis=1), group.lengths[ends])
-    return words.size / _median(lambda: found.reduce(words, longest))
+    return words.size / _median(lambda: machine.reduce(words, longest))
 
 
 def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
@@ -150,16 +150,16 @@ def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
 
 def _states(automaton_file: str) -> int:
     """The number of states in one of KBMAG's files."""
-    found = re.search(r"states := rec\(\s*type := \"[^\"]*\",\s*size := (\d+)", automaton_file)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"states := rec\(\s*type := \"[^\"]*\",\s*size := (\d+)", automaton_file)
+    assert match is not None
+    return int(match[1])
 
 
 def _moves(automaton_file: str, degree: int) -> list[list[int]]:
     """``[state][letter]``: the transitions in one of KBMAG's files, numbered from 0; DEAD if there is none."""
-    found = re.search(r"transitions := (\[.*\])", automaton_file, re.DOTALL)
-    assert found is not None
-    rows = json.loads(found[1])
+    match = re.search(r"transitions := (\[.*\])", automaton_file, re.DOTALL)
+    assert match is not None
+    rows = json.loads(match[1])
     if "sparse" in automaton_file:
         rows = [[dict(row).get(letter, 0) for letter in range(1, degree + 1)] for row in rows]
     return [[end - 1 for end in row] for row in rows]

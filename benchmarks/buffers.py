@@ -29,8 +29,8 @@ _SET = "--set"
 
 def set_size(lab: Lab, size: int) -> None:
     """Give all ports of the lab's first Open vSwitch buffers of this size."""
-    words = [sys.executable, "-P", __file__, _SET, str(size)]
-    lab.run("s0", ["env", f"PYTHONPATH={Path(__file__).parents[1]}", *words])
+    argv = [sys.executable, "-P", __file__, _SET, str(size)]
+    lab.run("s0", ["env", f"PYTHONPATH={Path(__file__).parents[1]}", *argv])
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:
                     for name, pairs in cases.items():
                         key = name, relays, receive_buffers.in_words(size)
                         rounds.setdefault(key, []).append(measure(lab, pairs, wanted.seconds))
-    return {key: median(found) for key, found in sorted(rounds.items(), key=lambda item: item[0][:2])}
+    return {key: median(values) for key, values in sorted(rounds.items(), key=lambda item: item[0][:2])}
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ def commands(lab: str) -> dict[str, list[str]]:
     return {title: words for title, words in lines.items() if shutil.which(words[0])}
 
 
-def cpu_seconds(words: Sequence[str]) -> float:
+def cpu_seconds(argv: Sequence[str]) -> float:
     """Processor time of a command that must succeed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(words, check=True, capture_output=True)
+    subprocess.run(argv, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -59,12 +59,12 @@ def measure(rounds: int) -> dict[str, float]:
     return {title: min(one[title] for one in times) for title in lines}
 
 
-def show(found: dict[str, float]) -> None:
+def show(measured: dict[str, float]) -> None:
     """Print the times and ratios."""
-    mininet = found.get("mn --version")
+    mininet = measured.get("mn --version")
     print(f"{'command':30}{'CPU ms':>8}{'beyond Python':>15}{'of mn --version':>17}")
-    for title, seconds in found.items():
-        beyond = f"{(seconds - found[PYTHON]) * 1000:.0f}" if title.startswith(("dcnlab", "mn")) else "-"
+    for title, seconds in measured.items():
+        beyond = f"{(seconds - measured[PYTHON]) * 1000:.0f}" if title.startswith(("dcnlab", "mn")) else "-"
         ratio = f"{seconds / mininet:.2f}" if mininet else "-"
         print(f"{title:30}{seconds * 1000:8.0f}{beyond:>15}{ratio:>17}")
 
@@ -75,8 +75,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = measure(options.rounds)
-    print(json.dumps(found)) if options.json else show(found)
+    measured = measure(options.rounds)
+    print(json.dumps(measured)) if options.json else show(measured)
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def ours(graph: HopGraph) -> Prepared:
     from dcnlab.evaluator.graph.distances import distances
 
     def run() -> float:
-        found = distances(graph)
-        return found.mean * found.reached
+        sweep = distances(graph)
+        return sweep.mean * sweep.reached
 
     return run
 
@@ -113,9 +113,9 @@ def by_networkit(graph: HopGraph) -> Prepared:
         made.addEdge(a, b)
 
     def run() -> float:
-        found = networkit.distance.APSP(made)
-        found.run()
-        return float(np.sum(found.getDistances()))
+        algorithm = networkit.distance.APSP(made)
+        algorithm.run()
+        return float(np.sum(algorithm.getDistances()))
 
     return run
 
@@ -167,22 +167,22 @@ def golf(program: str, spec: str) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder, "graph.edges")
         edges.write_text("".join(f"{a} {b}\n" for a, b in _edges(hop_graph(fabric(spec)))))
-        words = [program, "-f", str(edges), "-P", "-n", str(GOLF_ROUNDS)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        argv = [program, "-f", str(edges), "-P", "-n", str(GOLF_ROUNDS)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             said = process.stdout.read()
             _, _, used = os.wait4(process.pid, 0)
-    found = re.search(r"\((\d+)/\d+\).*Elapsed Time\s*=\s*([\d.]+)", said, re.DOTALL)
-    assert found is not None, said
-    return Measured(float(found[2]) / GOLF_ROUNDS, used.ru_maxrss / 1024, 2.0 * int(found[1]))
+    match = re.search(r"\((\d+)/\d+\).*Elapsed Time\s*=\s*([\d.]+)", said, re.DOTALL)
+    assert match is not None, said
+    return Measured(float(match[2]) / GOLF_ROUNDS, used.ru_maxrss / 1024, 2.0 * int(match[1]))
 
 
-def show(name: str, found: Measured, baseline: Measured, note: str = "") -> None:
+def show(name: str, measured: Measured, baseline: Measured, note: str = "") -> None:
     """Print a line; raises SystemExit if the tools disagree."""
-    if not note and found.total != baseline.total:
-        raise SystemExit(f"{name}: sum of distances {found.total}, not {baseline.total}")
-    ratio = found.seconds / baseline.seconds
-    print(f"{name:28} {found.seconds:9.3f} s {ratio:8.1f} x {found.megabytes:8.0f} MB{note}", flush=True)
+    if not note and measured.total != baseline.total:
+        raise SystemExit(f"{name}: sum of distances {measured.total}, not {baseline.total}")
+    ratio = measured.seconds / baseline.seconds
+    print(f"{name:28} {measured.seconds:9.3f} s {ratio:8.1f} x {measured.megabytes:8.0f} MB{note}", flush=True)
 
 
 def main() -> None:
@@ -196,9 +196,9 @@ def main() -> None:
             print(f"{name:28} not installed (pip install 'dcnlab[bench]')")
             continue
         with spawn.Pool(1) as pool:
-            found: Measured = pool.apply(measure, (name, spec))
-        baseline = baseline or found
-        show(name, found, baseline, f" (from 1 source in {SAMPLED})" if name == "networkx" else "")
+            measured: Measured = pool.apply(measure, (name, spec))
+        baseline = baseline or measured
+        show(name, measured, baseline, f" (from 1 source in {SAMPLED})" if name == "networkx" else "")
     assert baseline is not None
     programs = [program for program in GOLF if shutil.which(program)]
     for program in programs:

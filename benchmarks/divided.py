@@ -35,11 +35,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--limit", type=float, default=5.0, help="GB of address space for each worker")
     options = parser.parse_args()
-    words = [options.topology, "--scheme", options.scheme, "--pairs", options.pairs]
+    argv = [options.topology, "--scheme", options.scheme, "--pairs", options.pairs]
     print(f"{'':24}{'seconds':>9}{'nodes':>12}{'stretch':>9}  peak MB")
     with tempfile.TemporaryDirectory() as folder, _cluster(Path(folder), options) as (address, workers):
-        divided = _evaluated("divided", [*words, "--dask", address], Path(folder), workers)
-    alone = _evaluated("undivided", words)
+        divided = _evaluated("divided", [*argv, "--dask", address], Path(folder), workers)
+    alone = _evaluated("undivided", argv)
     return int(divided != alone)
 
 
@@ -52,12 +52,12 @@ def _evaluated(
         [sys.executable, "-m", "dcnlab.cli", "evaluate", *words, "--json"],
         stdout=subprocess.PIPE, check=True, env={**os.environ, "DCNLAB_MACHINES": str(folder)},
     )  # fmt: skip
-    seconds, found = time.perf_counter() - begun, json.loads(done.stdout)
-    [scheme] = found["schemes"]
+    seconds, report = time.perf_counter() - begun, json.loads(done.stdout)
+    [scheme] = report["schemes"]
     peaks = [f"worker {_peak(worker.pid):,}" for worker in workers]
     if not workers:
         peaks = [f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024:,}"]
-    nodes, stretch = found["servers"] + found["switches"], scheme["stretch"]["mean"]
+    nodes, stretch = report["servers"] + report["switches"], scheme["stretch"]["mean"]
     print(f"{name:24}{seconds:9.1f}{nodes:12,}{stretch:9.4f}  {', '.join(peaks)}")
     return scheme
 

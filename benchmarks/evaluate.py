@@ -103,8 +103,8 @@ def evaluated(spec: str, scheme: str, pairs: str) -> Timed:
 
     def run() -> str:
         report = evaluate(spec, [scheme], pairs=pairs)
-        [found] = report.schemes
-        paths, tables = found.path_lengths, found.table
+        [figures] = report.schemes
+        paths, tables = figures.path_lengths, figures.table
         return (
             f"{report.servers + report.switches:>9,} nodes  path {paths.path_mean:.4f}, "
             f"stretch {paths.stretch_mean:.4f}, entries at most {tables.entries_max}"
@@ -115,15 +115,15 @@ def evaluated(spec: str, scheme: str, pairs: str) -> Timed:
 
 def all_distances(spec: str) -> str:
     """Diameter and mean distance over all pairs of nodes."""
-    found = distances(hop_graph(fabric(spec)))
-    return f"diameter {found.diameter}, mean {found.mean:.4f}"
+    sweep = distances(hop_graph(fabric(spec)))
+    return f"diameter {sweep.diameter}, mean {sweep.mean:.4f}"
 
 
 def sampled_search(spec: str, count: int) -> str:
     """The mean distance with its confidence interval, from a sample of sources."""
     network = fabric(spec)
-    found = sampled_distances(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
-    return f"mean {found.mean:.4f} +- {found.confidence():.4f}, largest distance {found.diameter}"
+    sweep = sampled_distances(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
+    return f"mean {sweep.mean:.4f} +- {sweep.confidence():.4f}, largest distance {sweep.diameter}"
 
 
 def loaded(spec: str, name: str) -> str:
@@ -135,20 +135,20 @@ def loaded(spec: str, name: str) -> str:
 def fair(spec: str, name: str) -> str:
     """Max-min fair rates of all-to-all traffic."""
     scheme = bind(name, fabric(spec))
-    found = throughput(scheme.fabric, flows(scheme, traffic(scheme.fabric, "all-to-all")))
-    return f"aggregate {found.aggregate:.1f}, ABT {found.abt:.1f}"
+    carried = throughput(scheme.fabric, flows(scheme, traffic(scheme.fabric, "all-to-all")))
+    return f"aggregate {carried.aggregate:.1f}, ABT {carried.abt:.1f}"
 
 
 def queued(spec: str, name: str, load: float) -> str:
     """A packet simulation of 5 ms, including the drawing of the paths."""
-    found = simulate(bind(name, fabric(spec)), load)
-    return f"{found.sent} packets, mean {found.mean:.1f} us, loss {found.loss:.4f}"
+    simulated = simulate(bind(name, fabric(spec)), load)
+    return f"{simulated.sent} packets, mean {simulated.mean:.1f} us, loss {simulated.loss:.4f}"
 
 
 def halved(spec: str) -> str:
     """The best cut found, and the lower bound."""
-    found = bisection(fabric(spec))
-    return f"at most {found.found}, at least {found.bound}"
+    cut = bisection(fabric(spec))
+    return f"at most {cut.found}, at least {cut.bound}"
 
 
 #: Other figures: the title, the function and its arguments, and small arguments that load compiled code.
@@ -177,12 +177,12 @@ def shown(title: str, function: Callable[..., Timed], *arguments: Any) -> Timed:
     """Measure in a process of its own, and print a line."""
     spawn: Any = multiprocessing.get_context("spawn")
     with spawn.Pool(1) as pool:
-        found: Timed = pool.apply(function, arguments)
+        timed: Timed = pool.apply(function, arguments)
     print(
-        f"{title:62} {found.seconds:8.2f} s {found.cpu:8.2f} cpu {found.megabytes:6.0f} MB  {found.result}",
+        f"{title:62} {timed.seconds:8.2f} s {timed.cpu:8.2f} cpu {timed.megabytes:6.0f} MB  {timed.result}",
         flush=True,
     )
-    return found
+    return timed
 
 
 def schemes(only: str) -> None:
@@ -206,11 +206,12 @@ def libraries(spec: str) -> None:
             print(f"    distances alone by {name}: not installed (pip install 'dcnlab[bench]')")
             continue
         with spawn.Pool(1) as pool:
-            found = pool.apply(measure_library, (name, spec))
+            theirs = pool.apply(measure_library, (name, spec))
         scaled = f" (from 1 source in {SAMPLED})" if name == "networkx" else ""
-        ratio = found.seconds / ours.seconds
+        ratio = theirs.seconds / ours.seconds
         print(
-            f"    distances alone by {TOOLS[name][0]}: {found.seconds:.2f} s, {ratio:.1f} x{scaled}", flush=True
+            f"    distances alone by {TOOLS[name][0]}: {theirs.seconds:.2f} s, {ratio:.1f} x{scaled}",
+            flush=True,
         )
 
 

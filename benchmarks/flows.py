@@ -68,10 +68,10 @@ def measure(lab: Lab, pairs: Sequence[Pair], seconds: float) -> Figures:
 
     def flow(number: int) -> dict[str, Any]:
         source, target = pairs[number]
-        words = ["iperf3", "-c", addresses[target], "-p", str(_FIRST_PORT + number), "-t", f"{seconds:g}", "-J"]
-        done = lab.run(source, words)
-        found: dict[str, Any] = json.loads(done.stdout)["end"]
-        return found
+        argv = ["iperf3", "-c", addresses[target], "-p", str(_FIRST_PORT + number), "-t", f"{seconds:g}", "-J"]
+        done = lab.run(source, argv)
+        end: dict[str, Any] = json.loads(done.stdout)["end"]
+        return end
 
     source, target = pairs[0]
     ping = ["ping", "-q", "-i", "0.02", "-c", str(max(10, int(seconds / 0.03))), addresses[target]]
@@ -79,7 +79,7 @@ def measure(lab: Lab, pairs: Sequence[Pair], seconds: float) -> Figures:
         flows = together.map(flow, range(len(pairs)))
         pinged = together.submit(lab.run, source, ping)
         ends = list(flows)
-        found = _RTT.search(pinged.result().stdout)
+        match = _RTT.search(pinged.result().stdout)
     rates = [end["sum_received"]["bits_per_second"] / 1e6 for end in ends]
     squares = sum(rate * rate for rate in rates)
     return Figures(
@@ -88,7 +88,7 @@ def measure(lab: Lab, pairs: Sequence[Pair], seconds: float) -> Figures:
         greatest=max(rates),
         fairness=sum(rates) ** 2 / (len(rates) * squares),
         retransmits=sum(end["sum_sent"]["retransmits"] for end in ends),
-        rtt_ms=float(found[1]) if found else float("nan"),
+        rtt_ms=float(match[1]) if match else float("nan"),
     )
 
 
@@ -139,7 +139,7 @@ def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:
                     for name, pairs in cases.items():
                         key = name, rate or "unlimited", setting
                         rounds.setdefault(key, []).append(measure(lab, pairs, wanted.seconds))
-    return {key: median(found) for key, found in sorted(rounds.items(), key=lambda item: item[0][:2])}
+    return {key: median(values) for key, values in sorted(rounds.items(), key=lambda item: item[0][:2])}
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ for node in (a, b):
 if kind == "rate":
     b.cmd("iperf3 -s -1 -D")
     words = "iperf3 -c 10.9.0.2 -u -l 1448 -b %gM -t %s -J" % (1.3 * float(value), seconds)
-    found = a.cmd("for i in $(seq 30); do " + words + " && break; sleep 0.2; done").replace("\\r", "")
-    print(json.loads(re.split(r"(?m)^(?={)", found)[-1])["end"]["sum_received"]["bits_per_second"] / 1e6)
+    output = a.cmd("for i in $(seq 30); do " + words + " && break; sleep 0.2; done").replace("\\r", "")
+    print(json.loads(re.split(r"(?m)^(?={)", output)[-1])["end"]["sum_received"]["bits_per_second"] / 1e6)
 else:
     print(a.cmd("ping -n -i 0.002 -W 1 -c %d 10.9.0.2" % (400 * float(seconds))).replace("\\r", ""))
 """
@@ -86,9 +86,9 @@ def rates(lab: Lab, load: str, seconds: float) -> Iterator[Row]:
 def losses(lab: Lab, load: str, seconds: float) -> Iterator[Row]:
     for loss in LOSSES:
         (link, *_) = lab.impair("h0", lab.route("h0", "h1")[1], loss=f"{loss:g}%")
-        found = lab.measure(Stream("h0", "h1", seconds=seconds, every=0.0002))
+        result = lab.measure(Stream("h0", "h1", seconds=seconds, every=0.0002))
         lab.impair(clear=True)
-        got = 100 * found.lost / (found.lost + found.received)
+        got = 100 * result.lost / (result.lost + result.received)
         yield Row("loss, %", f"dcnlab: {link.by['loss']}", load, loss, got)
 
 
@@ -134,10 +134,10 @@ def tclink(seconds: float, netem: bool) -> Iterator[Row]:
 
 def mininet(kind: str, value: float, seconds: float) -> str:
     """What the program of a link of Mininet's prints."""
-    words = [sys.executable, "-c", _TCLINK, kind, f"{value:g}", f"{seconds:g}"]
+    argv = [sys.executable, "-c", _TCLINK, kind, f"{value:g}", f"{seconds:g}"]
     for _ in range(_TRIES):  # a busy machine may end iperf3 before it has measured
         done = subprocess.run(
-            ["unshare", "--net", "--mount", *words], capture_output=True, text=True, check=False
+            ["unshare", "--net", "--mount", *argv], capture_output=True, text=True, check=False
         )
         if done.returncode == 0:
             return done.stdout

@@ -23,8 +23,9 @@ import time
 from collections.abc import Callable
 
 from addressing import registry as schemes
-from controller import dump, plan
+from controller import plan
 from controller.client import ControllerProcess
+from controller.openflow import dump
 from controller.rules import FlowTable
 from tests.ovs import PrivateOvs, poll, private_ovs
 from topos import registry as topologies

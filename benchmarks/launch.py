@@ -31,9 +31,10 @@ import psutil
 
 from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
-from dcnlab.lab.emulation import capacity, netns, network
+from dcnlab.lab.emulation import capacity, network
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.options.config import LabConfig, resolve
+from hostagent.linux import mounts
 from topos import registry
 from topos.fabric import Fabric
 
@@ -58,10 +59,10 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
     lab = Lab(topology, scheme).start()
     assert lab.ping("h0", f"h{fabric.servers - 1}").held
     first_ping = time.perf_counter() - begun
-    found = _processes(lab)
-    used = sum(map(processor_time, found))
-    idle = idle_share(found)
-    memory = sum(proportional(process) for process in found) >> 20
+    processes = _processes(lab)
+    used = sum(map(processor_time, processes))
+    idle = idle_share(processes)
+    memory = sum(proportional(process) for process in processes) >> 20
     taken = (free - psutil.virtual_memory().available) >> 20
     changes = converging(lab, fabric)
     lab.stop()
@@ -73,7 +74,7 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
         "memory_mb": memory,
         "with_kernel_mb": taken,
         "idle_cpu_percent": idle,
-        "processes": len(found),
+        "processes": len(processes),
         **changes,
         "plan_mb": capacity.memory_needed(fabric) >> 20,
         "plan_cpu_s": round(capacity.processor_seconds(fabric), 1),
@@ -103,7 +104,7 @@ def processor_time(process: psutil.Process) -> float:
     """
     tasks = Path(f"/proc/{process.pid}/task").iterdir()
     own = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-    return own + sum(process.cpu_times()[2:4])
+    return own + float(sum(process.cpu_times()[2:4]))
 
 
 def _processes(lab: Lab) -> list[psutil.Process]:
@@ -111,14 +112,14 @@ def _processes(lab: Lab) -> list[psutil.Process]:
     assert lab._guard is not None
     [init] = psutil.Process(lab._guard.pid).children()
     inside = os.readlink(f"/proc/{init.pid}/ns/pid_for_children")
-    found = []
+    members = []
     for process in psutil.process_iter():
         try:
             if os.readlink(f"/proc/{process.pid}/ns/pid") == inside:
-                found.append(process)
+                members.append(process)
         except OSError:
             continue
-    return found
+    return members
 
 
 def proportional(process: psutil.Process) -> int:
@@ -159,7 +160,10 @@ def in_sandbox(what: str, topology: str, timeout: float) -> dict[str, Any]:
 def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
     """Build and start with Mininet's classes, with Open vSwitch already running: (seconds, stop function)."""
     shard = openvswitch.Shard(0, ())
-    netns.create([shard.netns])
+    here = Path("/run/netns", shard.netns)  # Mininet gives the switches' ports no namespace of their own
+    here.parent.mkdir()
+    here.touch()
+    mounts.mount("/proc/self/ns/net", str(here), "", mounts.BIND)
     Path("/run/openvswitch").mkdir()
     openvswitch.start_switches([shard], openvswitch.prepare([shard], "netdev"))
     os.environ.update({key: str(shard.rundir) for key in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")})
@@ -195,7 +199,7 @@ def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
     fabric, scheme = resolve(topology, "wmgr")
     capacity.allow_files(fabric)
     running = network.build_bare_network(LabConfig(topology, "wmgr"), scheme)
-    net = mininet.objects(running, lambda *_: None)
+    net = mininet.objects(running, lambda *_: None, lambda *_: None)
     seconds = time.perf_counter() - begun
     assert len(net.hosts) == fabric.servers
     return seconds, lambda: None
@@ -271,13 +275,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.inside:
         run_inside(options.inside, options.topologies[0])
-    found = {}
+    measured = {}
     for topology in options.topologies:
-        found[topology] = measure(topology, options)
+        measured[topology] = measure(topology, options)
         if not options.json:
-            show(topology, found[topology])
+            show(topology, measured[topology])
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(measured, indent=2))
 
 
 if __name__ == "__main__":

@@ -54,10 +54,11 @@ CUTS = 3
 _ALONE = """\
 import json, os, sys
 from benchmarks.machines import below, used
+from dcnlab.lab.client import Lab
 from dcnlab.lab.options.local_part import LocalPart
-from dcnlab.lab.machines.part_lab import PartLab
 topology, scheme, part = sys.argv[1:]
-lab = PartLab(topology, scheme, "alone", LocalPart.from_json(json.loads(part))).start()
+lab = Lab.of_part(LocalPart.from_json(json.loads(part)), topology, scheme, "alone")
+lab.start()
 print(lab.launch_s, used(below(os.getpid())))
 lab.stop()
 """
@@ -87,11 +88,11 @@ def below(process: int) -> list[int]:
 
 def used(processes: Iterable[int]) -> float:
     """Seconds of processor time of processes."""
-    found = 0.0
+    seconds = 0.0
     for process in processes:
         with contextlib.suppress(OSError, psutil.NoSuchProcess):  # it has ended meanwhile
-            found += processor_time(psutil.Process(process))
-    return found
+            seconds += processor_time(psutil.Process(process))
+    return seconds
 
 
 def _figures(machines: Cluster, lab: Lab, info: dict[str, Any], begun: float) -> dict[str, Any]:
@@ -119,8 +120,8 @@ def _figures(machines: Cluster, lab: Lab, info: dict[str, Any], begun: float) ->
 
 def _memory(worker: int) -> int:
     """MB of a worker and of all processes of its part."""
-    found = [psutil.Process(worker), *psutil.Process(worker).children(recursive=True)]
-    return sum(map(proportional, found)) >> 20
+    processes = [psutil.Process(worker), *psutil.Process(worker).children(recursive=True)]
+    return sum(map(proportional, processes)) >> 20
 
 
 def _cuts(lab: Lab, info: dict[str, Any]) -> float | None:
@@ -135,11 +136,11 @@ def _cuts(lab: Lab, info: dict[str, Any]) -> float | None:
     between = [(fabric.name(a), fabric.name(b)) for a, b in ends if part_of[a] != part_of[b]]
     if not between:
         return None
-    found = []
+    times = []
     for _ in range(CUTS):
-        found.append(lab.fail(*between[0]).converged_ms)
+        times.append(lab.fail(*between[0]).converged_ms)
         lab.restore(*between[0])
-    return round(statistics.median(found), 1)
+    return round(statistics.median(times), 1)
 
 
 def alone(topology: str, scheme: str, count: int) -> dict[str, float]:
@@ -147,7 +148,7 @@ def alone(topology: str, scheme: str, count: int) -> dict[str, float]:
     fabric, cores = registry.fabric(topology), len(os.sched_getaffinity(0))
     memory = psutil.virtual_memory().available
     placed = placement.place(fabric, tuple(Machine(f"m{number}", cores, memory) for number in range(count)))
-    found = []
+    rows = []
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder, underlay(count) as machines:
         os.environ["XDG_RUNTIME_DIR"] = folder
         addresses = [machine.address for machine in machines]
@@ -155,8 +156,8 @@ def alone(topology: str, scheme: str, count: int) -> dict[str, float]:
             part = _part(placed, number, addresses)
             done = machine.python(_ALONE, topology, scheme, json.dumps(part.to_json()))
             assert done.returncode == 0, done.stderr
-            found.append([float(word) for word in done.stdout.split()])
-    seconds, cpu = (max(column) for column in zip(*found, strict=True))
+            rows.append([float(word) for word in done.stdout.split()])
+    seconds, cpu = (max(column) for column in zip(*rows, strict=True))
     return {"alone_s": seconds, "alone_cpu_s": round(cpu, 2)}
 
 
@@ -177,8 +178,8 @@ def _rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             row = {**alone(topology, scheme, count), **measure(topology, scheme, count)}
             yield {"topology": topology, "scheme": scheme, **row}
     if not options.no_stock and (most := max(counts)) > 1:
-        found = mininet_cluster.measure(FANOUT, most)
-        yield {"topology": "tree, Mininet's cluster edition", "machines": most, **found}
+        figures = mininet_cluster.measure(FANOUT, most)
+        yield {"topology": "tree, Mininet's cluster edition", "machines": most, **figures}
 
 
 def main() -> None:

@@ -81,21 +81,21 @@ Host *
 
 def measure(fanout: int, machines: int) -> dict[str, Any]:
     """Launch it in a process of its own: ``launch_s``, ``lost_percent``; ``note`` where it fails."""
-    words = [sys.executable, "-m", "benchmarks.mininet_cluster", "--fanout", str(fanout),
+    argv = [sys.executable, "-m", "benchmarks.mininet_cluster", "--fanout", str(fanout),
              "--machines", str(machines)]  # fmt: skip
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return {"note": f"not done within {TIMEOUT:g} s"}
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         return {"note": " ".join((done.stderr.strip().splitlines() or ["failed"])[-1:])}
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    figures: dict[str, Any] = json.loads(lines[-1])
+    return figures
 
 
-def _run(*words: str, **more: Any) -> None:
-    subprocess.run(words, check=True, capture_output=True, **more)
+def _run(*argv: str, **more: Any) -> None:
+    subprocess.run(argv, check=True, capture_output=True, **more)
 
 
 def _prepare() -> None:
@@ -142,11 +142,11 @@ def launch(fanout: int, addresses: Sequence[str]) -> dict[str, Any]:
     """Build and start the network on the first machine, with Debian's Mininet: that of PyPI is older, and its
     cluster edition fails with Python 3."""
     kind = {"kernel": "kernel", "userspace": "user"}[openvswitch.choose_datapath("auto")]
-    words = ["/usr/bin/python3", "-c", _PROGRAM, str(fanout), kind, *addresses[1:]]
-    command = openvswitch.Shard(0, ()).command(*words)
+    argv = ["/usr/bin/python3", "-c", _PROGRAM, str(fanout), kind, *addresses[1:]]
+    command = openvswitch.Shard(0, ()).command(*argv)
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return figures
 
 
 def main() -> None:

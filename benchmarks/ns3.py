@@ -47,8 +47,8 @@ def simulate(program: Path, fabric: Fabric) -> dict[str, Any]:
     begun = time.perf_counter()
     text = " ".join(map(str, numbers))
     done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return {**found, "wall_s": round(time.perf_counter() - begun, 3)}
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return {**figures, "wall_s": round(time.perf_counter() - begun, 3)}
 
 
 def live(fabric: Fabric, scheme: str) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def live(fabric: Fabric, scheme: str) -> dict[str, Any]:
         cut = threading.Timer(1, lambda: lab.fail(*path[:2]))
         cut.start()
         begun = time.perf_counter()
-        found = lab.stream(first, last, seconds=3)
+        result = lab.stream(first, last, seconds=3)
         taken = round(time.perf_counter() - begun, 3)
         cut.join()
-        return {"received": found.received, "sent": found.sent, "wall_s": taken}
+        return {"received": result.received, "sent": result.sent, "wall_s": taken}
 
 
 def main() -> int:

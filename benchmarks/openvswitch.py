@@ -23,7 +23,8 @@ import psutil
 
 from addressing.fields import mac
 from benchmarks.sandboxes import enter_sandbox, from_child
-from dcnlab.lab.emulation import netns, network
+from dcnlab.lab.emulation import network
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.options.config import LabConfig, resolve
@@ -55,8 +56,8 @@ def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
         for host in ("h0", "h1"):
             _in(host, "ethtool", "-K", f"{host}-eth1", "tx", "on")
     address = _in("h1", "ip", "-br", "-4", "addr", "show", "h1-eth1").split()[2].partition("/")[0]
-    words = [*_at("h1"), "iperf3", "-s", "-1", "--forceflush"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+    argv = [*_at("h1"), "iperf3", "-s", "-1", "--forceflush"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         while "listening" not in server.stdout.readline():
             pass
@@ -67,8 +68,8 @@ def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
 
 def _iperf(address: str, seconds: int) -> float:
     """The received rate in Gb/s; 0 if the transfer does not complete, as without checksums."""
-    words = ["timeout", str(seconds + _TIMEOUT), "iperf3", "-c", address, "-t", str(seconds), "-J"]
-    done = subprocess.run([*_at("h0"), *words], capture_output=True, text=True, check=False)
+    argv = ["timeout", str(seconds + _TIMEOUT), "iperf3", "-c", address, "-t", str(seconds), "-J"]
+    done = subprocess.run([*_at("h0"), *argv], capture_output=True, text=True, check=False)
     if done.returncode:
         return 0.0
     return float(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]) / 1e9
@@ -112,8 +113,8 @@ def _at(host: str) -> list[str]:
     return ["nsenter", f"--net={netns.path(host)}", "--"]
 
 
-def _in(host: str, *words: str) -> str:
-    return subprocess.run([*_at(host), *words], capture_output=True, text=True, check=True).stdout
+def _in(host: str, *argv: str) -> str:
+    return subprocess.run([*_at(host), *argv], capture_output=True, text=True, check=True).stdout
 
 
 def _checksum_errors(host: str) -> int:
@@ -148,10 +149,10 @@ def main() -> None:
     if options.json:
         print(json.dumps({"throughput": passed, "idle": costs}, indent=2))
         return
-    for name, found in passed.items():
-        print(f"{name:36} {found['gbps']:6.2f} Gb/s  {found['refused']:6d} segments with a wrong checksum")
-    for found in costs:
-        print(f"{MANY} idle, {found['daemons']:3d} daemons: {found['idle_percent']:5.1f} % of a core")
+    for name, cost in passed.items():
+        print(f"{name:36} {cost['gbps']:6.2f} Gb/s  {cost['refused']:6d} segments with a wrong checksum")
+    for cost in costs:
+        print(f"{MANY} idle, {cost['daemons']:3d} daemons: {cost['idle_percent']:5.1f} % of a core")
 
 
 if __name__ == "__main__":

@@ -76,9 +76,9 @@ def beside_highs(only: str) -> None:
         wanted = traffic(network, pattern)
         demands = Demands.of(network.size, wanted.sources, wanted.destinations, normalised(wanted))
         known, slow = timed(lambda n=network, d=demands: exact(network_of(n), d))  # type: ignore[misc]
-        found, fast = timed(lambda n=network, w=wanted: optimum_of(n, w).found)  # type: ignore[misc]
+        optimum, fast = timed(lambda n=network, w=wanted: optimum_of(n, w).optimum)  # type: ignore[misc]
         print(
-            f"{spec:<20}{pattern:<18}{known:>8.4f}{slow:>8.2f}{found.lower:>9.4f}{found.upper:>9.4f}{fast:>8.2f}"
+            f"{spec:<20}{pattern:<18}{known:>8.4f}{slow:>8.2f}{optimum.lower:>9.4f}{optimum.upper:>9.4f}{fast:>8.2f}"
         )
 
 
@@ -93,10 +93,10 @@ def to_one_percent(specs: tuple[str, ...], only: str) -> None:
         network = fabric(topology)
         failed = draw(network, failures, 1)
         wanted = traffic(network, pattern, 1, failed.nodes)
-        found, seconds = timed(lambda n=network, w=wanted, f=failed: optimum_of(n, w, f.links).found)  # type: ignore[misc]
+        optimum, seconds = timed(lambda n=network, w=wanted, f=failed: optimum_of(n, w, f.links).optimum)  # type: ignore[misc]
         print(
-            f"{spec:<24}{pattern:<18}{len(found.problem.demands):>9}{found.lower:>9.4f}{found.upper:>9.4f}"
-            f"{found.gap:>8.2%}{found.rounds:>8}{seconds:>8.2f}  {found.method}",
+            f"{spec:<24}{pattern:<18}{len(optimum.problem.demands):>9}{optimum.lower:>9.4f}{optimum.upper:>9.4f}"
+            f"{optimum.gap:>8.2%}{optimum.rounds:>8}{seconds:>8.2f}  {optimum.method}",
             flush=True,
         )
 
@@ -111,14 +111,14 @@ def shares(only: str) -> None:
         cells = []
         for pattern in PATTERNS:
             wanted = traffic(network, pattern).by_destination()
-            upper = optimum_of(network, wanted).found.upper
+            upper = optimum_of(network, wanted).optimum.upper
             reached = [
                 f"{name.replace('multipath=yes', 'multi')}"
                 f" {scheme_theta(bind(name, network), wanted) / upper:.0%}"
                 for name in schemes.split(",")
             ]
             cells.append(f"{upper:.3f}: {', '.join(reached)}")
-        print(f"{spec:<20}{network.servers:>8}  " + "".join(f"{cell:<36}" for cell in cells), flush=True)
+        print(f"{spec:<20}{network.servers:>8}  " + "".join(f"{cell:<34}  " for cell in cells), flush=True)
 
 
 def _cases(specs: tuple[str, ...], only: str) -> Iterator[tuple[str, str]]:

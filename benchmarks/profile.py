@@ -25,8 +25,8 @@ from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
 from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.emulation import launch
 from dcnlab.lab.options.config import LabConfig, resolve
-from hostagent.channel import Channel
 from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.linux.channel import Channel
 from hostagent.runtime import progress
 from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import open_devices

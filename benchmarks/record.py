@@ -26,6 +26,9 @@ from dcnlab.lab.emulation.switches import openvswitch
 
 _HEAD = """# Performance
 
+Forwarding first, then launches and many machines, the control plane, offline evaluation. `python -m benchmarks
+first` prints ten figures that are asked for first, beside stock Mininet on the same machine.
+
 Written by `python -m benchmarks.record docs/performance.md`. Each block is the output of its command. A section
 has the date of its measurement. All ran on virtual machines of this kind, whose speed differs from day to day:
 ratios are comparable between sections and machines, absolute figures are not.
@@ -44,6 +47,18 @@ class Section:
 
 SECTIONS = (
     Section(
+        "Ten figures",
+        ("first", "--rounds", "1"),
+        "What a user asks first, beside what stock Mininet gives on the same machine: dcnlab as it comes, with"
+        " its controller and agents; Mininet without a controller.",
+    ),
+    Section(
+        "Parallel streams",
+        ("streams",),
+        "TCP streams at once between two servers, by each of the ways in which a lab forwards: all in user"
+        " space, as in the lab of an ordinary user; by default; all in the kernel.",
+    ),
+    Section(
         "Flows in a lab",
         ("flows",),
         "TCP in bcube:4,1 with brp: one flow and eight at once, between neighbours and over a relay, with"
@@ -51,6 +66,12 @@ SECTIONS = (
         " as well (--switch-fast-path). In user space, processor time depends on the number of frames more than"
         " on their size, and TCP sends smaller frames at 100 Mb/s: eight relayed flows keep both processors"
         " busy.",
+    ),
+    Section(
+        "UDP beyond what a path carries",
+        ("udp",),
+        "What arrives, in Mb/s, as more and more is offered. `kept` is the share of the most that still arrives"
+        " when most is offered.",
     ),
     Section(
         "Short flows",
@@ -86,6 +107,13 @@ SECTIONS = (
         "Agents", ("agents",), "All agents of a lab of 256 servers, compared with one interpreter per agent."
     ),
     Section(
+        "Coordinator of many machines",
+        ("coordinator", "bcube:18,3", "--machines", "64"),
+        "The real coordinator with 64 simulated machines, which answer at once: its own times, for a launch,"
+        " links that are cut one after the other, ten idle seconds, and a machine that is lost and launched"
+        " again. `CPU s` includes the encoding of the simulated machines' messages.",
+    ),
+    Section(
         "Relaying",
         ("relay",),
         "One relaying server between two others. Ratios are relative to the kernel and to the loop."
@@ -100,6 +128,17 @@ SECTIONS = (
         " bcube:2,1.",
     ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and its load when idle."),
+    Section(
+        "OpenFlow conformance",
+        ("conformance",),
+        "Cases of OpenFlow 1.3.5, each of which sends frames through a switch: matches of every field in every"
+        " kind of frame, actions, tables, changes of entries, timeouts, groups, meters. What must come out is"
+        " derived from the specification, not from Open vSwitch. Beside it, whether Open vSwitch's"
+        " `ofproto/trace` sends as many frames by each port. `--wrong` names what is wrong. Most of it is a tag"
+        " pushed onto a frame with a tag: Open vSwitch begins it with VLAN 0, the specification with the outer"
+        " tag's. It also refuses no loop of groups, has no bands that change DSCP, and forwards by an action"
+        " set where a later table has no entry.",
+    ),
     Section("Installing tables", ("install",), "The controller compared with ovs-ofctl."),
     Section(
         "Tables after a failure",
@@ -171,9 +210,9 @@ def _stolen(before: Any) -> float:
 def updated(text: str, title: str, made: str) -> str:
     """A document with one section replaced or added, in the order of ``SECTIONS``; unknown ones come last."""
     head, *parts = text.split("\n## ")
-    found = {part.split("\n")[0]: part for part in parts} | {title: made.removeprefix("\n## ")}
-    order = dict.fromkeys([one.title for one in SECTIONS] + list(found))
-    return "\n## ".join([head] + [found[title] for title in order if title in found])
+    sections = {part.split("\n")[0]: part for part in parts} | {title: made.removeprefix("\n## ")}
+    order = dict.fromkeys([one.title for one in SECTIONS] + list(sections))
+    return "\n## ".join([head] + [sections[title] for title in order if title in sections])
 
 
 def main() -> int:

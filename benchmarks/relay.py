@@ -261,8 +261,8 @@ def ping(lab: ServerNetwork, *pace: str) -> float:
 
 def tcp(lab: ServerNetwork, last: int, seconds: int) -> float:
     """The rate that iperf3 receives, in Gb/s."""
-    words = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+    argv = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         while "listening" not in server.stdout.readline():
             pass
@@ -303,8 +303,8 @@ def blast(address: str) -> None:
 @contextlib.contextmanager
 def worker(lab: ServerNetwork, node: int, *role: str) -> Iterator[None]:
     """Run this program with a role in a server's namespace, and terminate it afterwards."""
-    words = ["ip", "netns", "exec", lab.netns(node), sys.executable, "-m", "benchmarks.relay", "--role", *role]
-    with subprocess.Popen(words) as process:
+    argv = ["ip", "netns", "exec", lab.netns(node), sys.executable, "-m", "benchmarks.relay", "--role", *role]
+    with subprocess.Popen(argv) as process:
         try:
             time.sleep(1)
             yield

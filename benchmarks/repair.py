@@ -15,7 +15,8 @@ import time
 from collections.abc import Iterable
 
 from addressing import registry as schemes
-from controller.core import Core, Effect, Send
+from controller.core import Core
+from controller.effects import Effect, Send
 from topos import registry as topologies
 
 CASES = (

@@ -8,30 +8,30 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
-from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.emulation.machine import programs
+from hostagent.linux import mounts, namespaces
 
 
 def enter_sandbox() -> None:
     """Enter new namespaces, as a lab has: continue as their first process; the parent waits for its end."""
-    sandbox.unshare(sandbox.CLONE_NEWNS | sandbox.CLONE_NEWNET | sandbox.CLONE_NEWPID)
+    namespaces.unshare(namespaces.CLONE_NEWNS | namespaces.CLONE_NEWNET | namespaces.CLONE_NEWPID)
     child = os.fork()
     if child:
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    sandbox.die_with_parent()
-    sandbox.mount("none", "/", "", 0x44000)
-    sandbox.mount("proc", "/proc", "proc")
-    sandbox.mount("tmpfs", "/run", "tmpfs")
+    namespaces.die_with_parent()
+    mounts.close_mounts()
+    mounts.mount("proc", "/proc", "proc")
+    mounts.mount("tmpfs", "/run", "tmpfs")
     programs.extend_path()
 
 
 def from_child(action: Callable[[], str]) -> str:
     """Run ``action`` in a child process: the child's output, followed by the value returned."""
-    with tempfile.TemporaryFile("w+") as found:
+    with tempfile.TemporaryFile("w+") as output:
         sys.stdout.flush()
         if not (child := os.fork()):
             try:
-                os.dup2(found.fileno(), 1)
+                os.dup2(output.fileno(), 1)
                 print(action(), flush=True)
                 os._exit(0)
             except SystemExit as ended:  # the intermediate process, which only waited for the first one
@@ -41,5 +41,5 @@ def from_child(action: Callable[[], str]) -> str:
                 os._exit(1)
         if os.waitpid(child, 0)[1]:
             sys.exit("the child failed")
-        found.seek(0)
-        return found.read()
+        output.seek(0)
+        return output.read()

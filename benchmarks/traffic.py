@@ -54,10 +54,10 @@ _IPERF3_TIMEOUT = 300
 def ours(lab: Lab, folder: Path, flows: int, size: int) -> float:
     """Flows per second of `dcnlab traffic`."""
     (pairs := folder / "pairs.txt").write_text("".join(f"{a} {b}\n" for a, b in PAIRS))
-    found = lab.traffic(str(pairs), sizes=f"fixed:{size}", count=flows // len(PAIRS), timeout=120)
-    if found.failed:
-        raise SystemExit(f"{found.failed} flows failed: {found.errors}")
-    return found.flows / found.seconds
+    result = lab.traffic(str(pairs), sizes=f"fixed:{size}", count=flows // len(PAIRS), timeout=120)
+    if result.failed:
+        raise SystemExit(f"{result.failed} flows failed: {result.errors}")
+    return result.flows / result.seconds
 
 
 def wrk(lab: Lab, folder: Path, flows: int, size: int) -> float:
@@ -67,17 +67,17 @@ def wrk(lab: Lab, folder: Path, flows: int, size: int) -> float:
     for _, target in PAIRS:
         if target not in known:
             (config := folder / f"{target}.conf").write_text(_NGINX.format(folder=folder, own=folder / target))
-            words = ["nginx", "-p", str(folder), "-c", str(config), "-e", "stderr"]
-            lab.serve("web", target, words, ready="tcp:80")
+            argv = ["nginx", "-p", str(folder), "-c", str(config), "-e", "stderr"]
+            lab.serve("web", target, argv, ready="tcp:80")
     load = ["wrk", "-t1", "-c16", "-d3s", "-H", "Connection: close"]
     running = [lab.popen(source, [*load, f"http://{_address(lab, target)}/file"]) for source, target in PAIRS]
     total = 0.0
     for program in running:
         program.wait()
-        found = _REQUESTS.search(program.output())
-        if found is None:
+        match = _REQUESTS.search(program.output())
+        if match is None:
             raise SystemExit(f"wrk: {program.output()}")
-        total += float(found[1])
+        total += float(match[1])
     return total
 
 
@@ -124,7 +124,7 @@ def _await(condition: Callable[[], bool], seconds: float = 30) -> None:
 
 def measure(flows: int, size: int, rounds: int) -> dict[str, float]:
     """Flows per second of each program that is installed: medians of the rounds, in which they take turns."""
-    found: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as name, Lab("bcube:8,0", scheme="shortest") as lab:
         folder = Path(name)
         folder.chmod(0o755)  # nginx's workers are another user's
@@ -132,8 +132,8 @@ def measure(flows: int, size: int, rounds: int) -> dict[str, float]:
             for title, (program, needs) in PROGRAMS.items():
                 if all(shutil.which(need, path="/usr/sbin:/usr/bin:/sbin:/bin") for need in needs):
                     Console(stderr=True).print(f"round {number + 1} of {rounds}: {title}")
-                    found.setdefault(title, []).append(program(lab, folder, flows, size))
-    return {title: statistics.median(values) for title, values in found.items()}
+                    rates.setdefault(title, []).append(program(lab, folder, flows, size))
+    return {title: statistics.median(values) for title, values in rates.items()}
 
 
 def main() -> None:
@@ -144,13 +144,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     wanted = parser.parse_args()
-    found = measure(wanted.flows, wanted.size, wanted.rounds)
-    base = found.get("iperf3, a process per flow")
+    rates = measure(wanted.flows, wanted.size, wanted.rounds)
+    base = rates.get("iperf3, a process per flow")
     if wanted.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(rates, indent=2))
         return
     table = Table("program", "flows/s", "to iperf3", box=None)
-    for title, rate in found.items():
+    for title, rate in rates.items():
         table.add_row(title, f"{rate:,.0f}", f"{rate / base:.1f}" if base else "-")
     Console(width=100).print(table)
 

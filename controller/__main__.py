@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
-from hostagent.channel import Channel
+from hostagent.linux.channel import Channel
 from topos import plugins
 from topos import registry as topologies
 from topos.spec import SpecError
@@ -149,12 +149,15 @@ def _bind(address: str) -> int:
 
 
 def _library(name: str, tables: bool) -> tuple[Any, type[Any]]:
-    """Import the chosen OpenFlow library: :mod:`controller.backend`, and the class of our application, or of
-    the one that only listens to the lab."""
+    """Import the chosen OpenFlow library: :mod:`controller.openflow.backend`, and the class of our application,
+    or of the one that only listens to the lab."""
     try:
-        from controller import app, attendant, backend
+        from controller import app, attendant
+        from controller.openflow import backend
     except ImportError as error:
-        raise SpecError(f"{name} is not installed: pip install {name} ({error})") from error
+        from controller.applications import INSTALL
+
+        raise SpecError(f"{name} is not installed: {INSTALL[name]} ({error})") from error
     return backend, app.TableApp if tables else attendant.Attendant
 
 

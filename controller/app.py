@@ -1,7 +1,7 @@
 """The Ryu application: it passes OpenFlow events to the core and the core's effects to the switches.
 
-It runs unchanged on os-ken and on Ryu (:mod:`controller.backend`).  One thread serves the application's event
-queue and runs all handlers, also those of the lab's messages, so the core needs no locks.
+It runs unchanged on os-ken and on Ryu (:mod:`controller.openflow.backend`).  One thread serves the
+application's event queue and runs all handlers, also those of the lab's messages, so the core needs no locks.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from addressing.scheme import Scheme
-from controller import lower, management
-from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
-from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send
+from controller import management
+from controller.core import Core
+from controller.effects import Effect, Event, PacketOut, ReadTable, Send
+from controller.openflow import encode
+from controller.openflow.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
+from controller.openflow.decode import TableReader
 from controller.plan import Change, NotInstallable
-from controller.raising import TableReader
 from controller.rules import Group
-from hostagent.channel import Channel
+from hostagent.linux.channel import Channel
 from topos import plugins
 
 _CHUNK = 1 << 18
@@ -61,7 +63,7 @@ class TableApp(Application):  # type: ignore[misc]
     ) -> None:
         """``resume``: the links that are down, if it takes over from a controller that has ended; ``switches``:
         those that it controls, None for all; ``sockets``: the folder of their management sockets, without
-        which all switches hash alike; ``ordered``: tables change in an order without loops."""
+        which all switches hash alike; ``ordered``: the lab says which tables change when."""
         super().__init__()
         self.core = Core(scheme, time.monotonic(), resume, switches, ordered)
         self._readers: dict[int, TableReader] = {}
@@ -85,7 +87,7 @@ class TableApp(Application):  # type: ignore[misc]
             except NotInstallable as error:
                 self._notify_lab({"event": "error", "text": str(error)})
                 os._exit(2)
-            self._precompiled[switch] = changes, lower.changes(changes)
+            self._precompiled[switch] = changes, encode.changes(changes)
             self._notify_lab({"event": "compiled", "switch": self.core.fabric.name(switch)})
             hub.sleep(0)
 
@@ -111,7 +113,10 @@ class TableApp(Application):  # type: ignore[misc]
         message = event.message
         match message:
             case {"op": "links", "down": [*links]}:
-                self._perform(self.core.links(links, time.monotonic(), message.get("request")))
+                request, among = message.get("request"), message.get("among")
+                self._perform(self.core.links(links, time.monotonic(), request, among))
+            case {"op": "reports", "switches": [*switches], "request": request}:
+                self._perform(self.core.reports(switches, time.monotonic(), request))
             case {"op": "stats"}:
                 self._perform(self.core.stats())
             case _:
@@ -261,7 +266,7 @@ class TableApp(Application):  # type: ignore[misc]
             return
         if isinstance(effect, ReadTable):
             self._readers[effect.switch] = TableReader(self.beside_others)
-            data = lower.table_requests()
+            data = encode.table_requests()
         else:
             data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
         for start in range(0, len(data), _CHUNK):
@@ -280,15 +285,15 @@ class TableApp(Application):  # type: ignore[misc]
             self._without_basis[effect.barrier_id] = effect.switch, effect.groups
         changes, data = self._precompiled.get(effect.switch, ((), b""))
         if changes is not effect.changes:
-            data = lower.changes(effect.changes)
-        return self._reset(effect) + data + lower.barrier(effect.barrier_id)
+            data = encode.changes(effect.changes)
+        return self._reset(effect) + data + encode.barrier(effect.barrier_id)
 
     def _reset(self, effect: Send) -> bytes:
         """The messages that empty a switch; beside other applications, of our own entries only."""
         if not effect.reset:
             return b""
-        return lower.reset_own(effect.changes) if self.beside_others else lower.reset()
+        return encode.reset_own(effect.changes) if self.beside_others else encode.reset()
 
 
 def _packet_out(effect: PacketOut) -> bytes:
-    return lower.packet_out(effect.port, effect.frame)
+    return encode.packet_out(effect.port, effect.frame)

@@ -9,6 +9,11 @@ from pathlib import Path
 
 #: The packages of the libraries, and their names for pip and for the option ``backend``.
 _LIBRARIES = {"ryu": "ryu", "os_ken": "os-ken"}
+#: The command line that installs each.  Ryu builds only with an older setuptools than pip takes by itself.
+INSTALL = {
+    "os-ken": "pip install os-ken",
+    "ryu": "pip install 'setuptools<67' wheel && pip install --no-build-isolation ryu",
+}
 
 
 class ApplicationError(ValueError):
@@ -38,9 +43,7 @@ def library(names: Iterable[str]) -> str:
         )
     for known in wanted:
         if importlib.util.find_spec(known.replace("-", "_")) is None:
-            raise ApplicationError(
-                f"{wanted[known]} needs {known}, which is not installed: pip install {known}"
-            )
+            raise ApplicationError(f"{wanted[known]} needs {known}, which is not installed: {INSTALL[known]}")
     return next(iter(wanted), "")
 
 

@@ -1,4 +1,4 @@
-"""The application in the place of ours where only the user's run: it ends the process with the lab."""
+"""What runs in place of the application with `app-only`: it ends the process with the lab."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from addressing.scheme import Scheme
-from controller.backend import Application, hub
-from hostagent.channel import Channel
+from controller.openflow.backend import Application, hub
+from hostagent.linux.channel import Channel
 
 
 class Attendant(Application):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hostagent.forwarding.packet import checksum
+from addressing.fields.checksum import checksum
 
 _PACKET_IN = 10
 #: Per OpenFlow version where the fixed fields of a packet-in end, and whether a match follows them.

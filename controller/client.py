@@ -9,22 +9,20 @@ with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from hostagent import process_exit
-from hostagent.channel import Channel, Message
+from hostagent.linux.channel import Message
+from hostagent.linux.child import Child
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +34,10 @@ class ControllerError(RuntimeError):
     """The controller refused, failed or did not answer in time; one line for the user."""
 
 
-class ControllerProcess:
+class ControllerProcess(Child):
     """A running controller; events arrive on a reader thread, and the last ones are kept.
 
-    ``on_event`` is called for each on that thread, and must not block; ``observers`` may be more of them.
+    ``on_event`` is its first observer.
     """
 
     def __init__(
@@ -48,17 +46,12 @@ class ControllerProcess:
         control: socket.socket,
         on_event: Callable[[Message], None] | None = None,
     ) -> None:
-        self.process = process
-        self._control = Channel(control)
-        #: Called with each event from now on, on the reader thread; they must not block.
-        self.observers: list[Callable[[Message], None]] = [on_event] if on_event is not None else []
+        super().__init__(process, control, "controller")
+        if on_event is not None:
+            self.observers.append(on_event)
         self._events: deque[Message] = deque(maxlen=_KEPT)
         self._received = 0
-        self._changed = threading.Condition()
-        self._sending = threading.Lock()
-        self._ended = self._closing = False
         self._requests = itertools.count(1)
-        self._reader = threading.Thread(target=self._read, name="controller events", daemon=True)
         self._reader.start()
 
     @classmethod
@@ -89,7 +82,7 @@ class ControllerProcess:
         With ``resume``, the links that are down, the switches keep of their tables what is right.
         ``switches`` are the nodes that it controls; None: all switches of the network.
         ``sockets`` is the folder of their management sockets; without it all switches hash flows alike.
-        ``ordered``: after a change of links, switches take new tables in an order without loops.
+        ``ordered``: the lab says which switches take new tables, and when; see :meth:`links`.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -121,12 +114,6 @@ class ControllerProcess:
                 stderr=log,
             )
         return cls(process, ours, on_event)
-
-    def __enter__(self) -> ControllerProcess:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # --- events ---------------------------------------------------------------
 
@@ -197,7 +184,7 @@ class ControllerProcess:
                     if not self._changed.wait(timeout()):
                         return
                 if self._received <= number:
-                    raise self._end()
+                    raise self._failure()
                 number, newer = self._received, self.events_since(number)
             for message in newer:
                 yield message
@@ -206,21 +193,36 @@ class ControllerProcess:
 
     # --- requests -------------------------------------------------------------
 
-    def links(self, down: Iterable[int]) -> int:
-        """Send the numbers of all links that are down.
+    def links(self, down: Iterable[int], among: Iterable[int] | None = None) -> int:
+        """Send the numbers of all links that are down; with ``among`` only these switches take new tables now.
 
         The controller answers by a ``converged`` event whose ``request`` is the number returned here.
         """
         request = next(self._requests)
-        self.send({"op": "links", "down": sorted(down), "request": request})
+        some = {} if among is None else {"among": sorted(among)}
+        self.send({"op": "links", "down": sorted(down), "request": request, **some})
         return request
 
-    def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
+    def converge(
+        self, down: Iterable[int], timeout: float = 10.0, among: Iterable[int] | None = None
+    ) -> Message:
         """Send :meth:`links` and wait until the tables follow; returns the ``converged`` event."""
-        before, request = self._received, self.links(down)
-        return self.wait_for(
-            lambda message: message.get("request") == request, timeout, before, "converged tables"
-        )
+        before, request = self._received, self.links(down, among)
+        return self._answer(request, timeout, before, "converged tables")
+
+    def _answer(self, request: int, timeout: float, after: int, what: str) -> Message:
+        return self.wait_for(lambda message: message.get("request") == request, timeout, after, what)
+
+    def await_reports(self, switches: Iterable[int], timeout: float = 10.0) -> None:
+        """Wait until the controller has heard what switches report of changes of ports before this call.
+
+        Open vSwitch answers one barrier in the turn in which it reads of a change; so there are two.
+        """
+        asked = sorted(switches)
+        for _ in range(2):
+            before, request = self._received, next(self._requests)
+            self.send({"op": "reports", "switches": asked, "request": request})
+            self._answer(request, timeout, before, "reports of switches")
 
     def stats(self, timeout: float = 5.0) -> Message:
         """The counters: connected switches, flow messages, packet-ins, ARP replies."""
@@ -228,49 +230,19 @@ class ControllerProcess:
         self.send({"op": "stats"})
         return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
 
-    def close(self, timeout: float = 5.0) -> None:
-        """End the controller: it exits when its control channel closes."""
-        # A process that has ended by itself is reported as such, even if the reader has not noticed yet.
-        self._closing = self.process.poll() is None
-        with contextlib.suppress(OSError):  # it may have ended already
-            self._control.socket.shutdown(socket.SHUT_RDWR)
-        try:
-            self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self._reader.join()
-        self._control.close()
+    def _failure(self) -> ControllerError:
+        return ControllerError(f"the controller has ended{self._how_it_ended()}")
 
-    def send(self, message: Message) -> None:
-        """Send one request; ControllerError when the controller has ended."""
-        try:
-            with self._sending:  # a long request goes in pieces; no other may come between them
-                self._control.send(message)
-        except OSError as error:
-            raise self._end() from error
-
-    def _end(self) -> ControllerError:
-        """The error for a controller that has closed its channel; waits shortly for the end of its process."""
-        return ControllerError(f"the controller has ended{process_exit.reason(self.process)}")
-
-    def _read(self) -> None:
-        for message in self._control.messages():
-            with self._changed:
-                self._events.append(message)
-                self._received += 1
-                self._changed.notify_all()
-            if message["event"] == "error":
-                _log.error("controller: %s", message["text"])
-            self._notify(message)
+    def _handle(self, message: Message) -> bool:
         with self._changed:
-            self._ended = True
+            self._events.append(message)
+            self._received += 1
             self._changed.notify_all()
-        if not self._closing:
-            _log.error("controller: its process has ended")
-            reason = f"its process has ended{process_exit.reason(self.process)}"
-            self._notify({"event": "process-ended", "process": "controller", "reason": reason})
+        if message["event"] == "error":
+            _log.error("controller: %s", message["text"])
+        return True
 
     def _notify(self, message: Message) -> None:
-        for observer in tuple(self.observers):
-            observer(message)
+        if message["event"] == "process-ended":
+            _log.error("controller: %s", message["reason"])
+        super()._notify(message)

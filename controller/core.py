@@ -12,90 +12,17 @@ takes over from another one believes the first report.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 
 from addressing.fields import ipv6, mac
 from addressing.header import Field
 from addressing.scheme import Scheme
 from controller import arp, nd, plan
+from controller.effects import Effect, Event, LinkStateUpdate, PacketOut, ReadTable, Send
 from controller.plan import Change
 from controller.rules import FlowTable, Group
 from topos.graph import LinkState
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Messages for a switch, then a barrier, whose reply carries ``barrier_id``.
-
-    ``reset`` deletes all of the switch's flows and groups first.  ``groups`` are those that then need the
-    switch's hash basis, before the reply counts.
-    """
-
-    switch: int
-    changes: tuple[Change, ...]
-    barrier_id: int
-    reset: bool = False
-    groups: frozenset[Group] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ReadTable:
-    """A question to a switch for its table; :meth:`Core.table_read` gets the answer."""
-
-    switch: int
-
-
-@dataclass(frozen=True, slots=True)
-class PacketOut:
-    """A frame to send out of a switch's port."""
-
-    switch: int
-    port: int
-    frame: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event for the lab: a JSON object."""
-
-    fields: Mapping[str, Any]
-
-
-Effect = Send | ReadTable | PacketOut | Event
-
-
-@dataclass
-class _LinkStateUpdate:
-    """A change of link state that switches are still applying."""
-
-    down: frozenset[int]
-    started: float
-    before: Scheme
-    #: The number of the lab's request; None if a port's report started the update.
-    request: int | None
-    waiting: set[int] = field(default_factory=set)
-    flow_mods: int = 0
-    switches: int = 0
-    #: The tables of switches that change later, by the stage in which they do.
-    stages: deque[dict[int, FlowTable]] = field(default_factory=deque)
-    #: The barriers of the stage that is under way.
-    stage: set[int] = field(default_factory=set)
-    #: Whether hosts have got announcements of labels that changed.
-    notified: bool = False
-
-    def event(self, now: float) -> Event:
-        """The event for the lab when all switches have replied."""
-        fields = {
-            "event": "converged",
-            "down": sorted(self.down),
-            "flow_mods": self.flow_mods,
-            "switches": self.switches,
-            "seconds": now - self.started,
-        }
-        return Event(fields if self.request is None else fields | {"request": self.request})
 
 
 class Core:
@@ -115,8 +42,7 @@ class Core:
     ) -> None:
         """``switches``: those that it controls, where others have controllers of their own; None: all.
 
-        ``ordered``: switches take new tables by their distance from what has changed, each distance when the
-        one before has replied: after a failure the farthest first, after a restoration the nearest."""
+        ``ordered``: the lab says which switches take new tables, and when; reports of ports change none."""
         self._ordered = ordered
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
@@ -137,11 +63,15 @@ class Core:
         #: By barrier: when the cause of a change of tables was learned of, and how many flow messages it took.
         self._updating: dict[int, tuple[float, int]] = {}
         self._not_installed = set(self.switches)
-        self._updates: list[_LinkStateUpdate] = []
+        self._updates: list[LinkStateUpdate] = []
         self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
         self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}
         self._resolved: set[tuple[int, int]] = set()
+        #: The barriers that are awaited by each request of :meth:`reports`.
+        self._awaited: dict[int, set[int]] = {}
         self._counts: Counter[str] = Counter()
+        #: The switches whose tables may have changed, and have not been sent.
+        self._due: dict[int, None] = {}
         #: The switches that have a table as far as is known.
         self._filled: set[int] = set()
         self._resumed = resume is not None
@@ -190,7 +120,6 @@ class Core:
         ]:
             self._close(barrier_id)
         yield Event({"event": "lost", "switch": self.fabric.name(switch)})
-        yield from self._next_stages()
         yield from self._finish_updates(now)
 
     def barrier(self, barrier_id: int, now: float) -> Iterator[Effect]:
@@ -205,7 +134,6 @@ class Core:
             fields = {"switch": self.fabric.name(switch), "flow_mods": flow_mods, "seconds": now - started}
             yield Event({"event": "updated", **fields})
         self._close(barrier_id)
-        yield from self._next_stages()
         yield from self._finish_updates(now)
 
     def start(self, now: float) -> Iterator[Effect]:
@@ -223,36 +151,53 @@ class Core:
         if before is None and not up and not self._resumed:
             return
         self._port_up[switch, number] = up
-        if before == up or (before is None and up):
+        link = self.fabric.link_at(switch, number)
+        # A port whose link was down when the controller took over may come with this first report.
+        if before == up or (before is None and up and link not in self.link_state.down):
             return
         if self.stale_since is None:
             self.stale_since = now
-        link = self.fabric.link_at(switch, number)
         name = self.fabric.name(switch)
         yield Event({"event": "port", "switch": name, "port": number, "up": up, "link": link})
 
     def apply_port_changes(self, now: float) -> Iterator[Effect]:
         """Update the tables if ports changed; without a change there is no event."""
         since, self.stale_since = self.stale_since, None
-        if since is not None and self._down() != self.link_state.down:
+        if since is not None and not self._ordered and self._down() != self.link_state.down:
             yield from self._converge(since, now)
 
-    def links(self, down: Iterable[int], now: float, request: int | None = None) -> Iterator[Effect]:
-        """The lab's state of all links; always answered by an event, which repeats ``request``."""
+    def links(
+        self,
+        down: Iterable[int],
+        now: float,
+        request: int | None = None,
+        among: Iterable[int] | None = None,
+    ) -> Iterator[Effect]:
+        """The lab's state of all links; always answered by an event, which repeats ``request``.  Where switches
+        take new tables in an order only those ``among`` do now, and the others after another call."""
         reported = frozenset(down)
         if unknown := reported.difference(range(len(self.fabric.link_ends))):
             yield Event({"event": "error", "text": f"{self.fabric.spec} has no link {min(unknown)}"})
             return
         self._reported = reported
         self.stale_since = None
-        yield from self._converge(now, now, request)
+        yield from self._converge(now, now, request, among)
+
+    def reports(self, switches: Iterable[int], now: float, request: int) -> Iterator[Effect]:
+        """An event that repeats ``request``, once these switches have sent what they report of before."""
+        barriers = {self._new_barrier(switch): switch for switch in switches if switch in self._installed}
+        self._awaited[request] = set(barriers)
+        yield from (Send(switch, (), barrier_id) for barrier_id, switch in barriers.items())
+        yield from self._finish_updates(now)
 
     def _down(self) -> frozenset[int]:
         """The links that the lab or a switch reports as down."""
         own = (self.fabric.link_at(*where) for where, up in self._port_up.items() if not up)
         return self._reported.union(own)
 
-    def _converge(self, started: float, now: float, request: int | None = None) -> Iterator[Effect]:
+    def _converge(
+        self, started: float, now: float, request: int | None = None, among: Iterable[int] | None = None
+    ) -> Iterator[Effect]:
         down = self._down()
         changed, before = down ^ self.link_state.down, self.scheme
         if changed:
@@ -263,84 +208,45 @@ class Core:
                 yield Event({"event": "error", "text": str(error)})
                 return
             earlier, self.link_state, self.scheme = self.link_state, LinkState(down), scheme
-        current = _LinkStateUpdate(down, started, before, request)
-        if changed:
-            try:
-                yield from self._change_tables(changed, current)
-            except Exception:  # of a scheme of the user's: the next change is another try
+        current = LinkStateUpdate(down, started, before, request)
+        try:
+            if changed:
+                self._note_due(changed, before)
+            yield from self._send_due(current, None if among is None else set(among))
+        except Exception:  # of a scheme of the user's: the next change is another try
+            if changed:
                 self.link_state, self.scheme = earlier, before
-                raise
+            raise
         # Converged means that earlier updates are complete as well.
         current.waiting.update(self._pending_barriers)
         self._updates.append(current)
         yield from self._finish_updates(now)
 
-    def _change_tables(self, changed: frozenset[int], current: _LinkStateUpdate) -> Iterator[Effect]:
-        """Send each switch what differs from the table that it holds; in order, if that is wanted."""
-        before = current.before
+    def _note_due(self, changed: frozenset[int], before: Scheme) -> None:
+        """Note the switches whose tables may change, those nearest to the change first."""
         for scheme in (before, self.scheme):
             scheme.prepare_tables(tuple(self._installed))
-        late = {switch for update in self._updates for stage in update.stages for switch in stage}
-        for update in self._updates:
-            update.stages.clear()  # what they would have changed is changed now
-        wanted = (
-            (switch, plan.desired_table(self.scheme, switch, self.link_state))
-            for switch in self._nearest_first(changed)
-            if switch in late or not self.scheme.keeps_table(switch, before)
-        )
-        if self._ordered:
-            current.stages.extend(self._by_distance(dict(wanted), changed, self.link_state.down & changed))
-            yield from self._next_stage(current)
-            return
-        for switch, table in wanted:
-            yield from self._change(switch, table, current)
+        late, now = self._due, self.scheme
+        nearest = self._nearest_first(changed)
+        self._due = {one: None for one in nearest if one in late or not now.keeps_table(one, before)}
 
-    def _change(self, switch: int, table: FlowTable, current: _LinkStateUpdate) -> Iterator[Effect]:
-        """Send a switch what differs from the table that it holds."""
+    def _send_due(self, current: LinkStateUpdate, among: Collection[int] | None) -> Iterator[Effect]:
+        """Send switches what differs from the tables that they hold."""
+        for switch in [one for one in self._due if among is None or one in among]:
+            if switch in self._installed:  # the others get their tables when they connect
+                table = plan.desired_table(self.scheme, switch, self.link_state)
+                yield from self._change(switch, table, current)
+            del self._due[switch]
+
+    def _change(self, switch: int, table: FlowTable, current: LinkStateUpdate) -> Iterator[Effect]:
         changes = plan.diff(self._installed[switch], table)
         if changes:
             self._installed[switch] = table
             barrier_id = self._new_barrier(switch)
-            current.stage.add(barrier_id)
             current.flow_mods += len(changes)
             current.switches += 1
             self._updating[barrier_id] = current.started, len(changes)
             yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
-
-    def _by_distance(
-        self, tables: Mapping[int, FlowTable], changed: frozenset[int], failed: frozenset[int]
-    ) -> list[dict[int, FlowTable]]:
-        """Tables by the distance of their switches from links: the farthest first if some of them failed."""
-        distance = self._distances(changed)
-        stages: dict[int, dict[int, FlowTable]] = {}
-        for switch, table in tables.items():
-            stages.setdefault(distance[switch], {})[switch] = table
-        return [stages[number] for number in sorted(stages, reverse=bool(failed))]
-
-    def _distances(self, links: Iterable[int]) -> dict[int, int]:
-        """Per node the links between it and the nearest end of some links; the number of nodes where none."""
-        ends = {port.node for link in map(self.fabric.link, links) for port in (link.a, link.b)}
-        distance, pending = dict.fromkeys(range(self.fabric.size), self.fabric.size), deque(sorted(ends))
-        distance |= dict.fromkeys(ends, 0)
-        while pending:
-            node = pending.popleft()
-            for end in self.fabric.neighbours(node):
-                if distance[end] > distance[node] + 1:
-                    distance[end] = distance[node] + 1
-                    pending.append(end)
-        return distance
-
-    def _next_stage(self, current: _LinkStateUpdate) -> Iterator[Effect]:
-        """Send the tables of the next stage in which something differs."""
-        while current.stages and not current.stage:
-            for switch, table in current.stages.popleft().items():
-                if switch in self._installed:  # the others get their tables when they connect
-                    yield from self._change(switch, table, current)
-            current.waiting |= current.stage
-
-    def _next_stages(self) -> Iterator[Effect]:
-        for current in self._updates:
-            yield from self._next_stage(current)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
         """The connected switches, those at the ends of ``links`` first."""
@@ -360,7 +266,8 @@ class Core:
         self._updating.pop(barrier_id, None)
         for current in self._updates:
             current.waiting.discard(barrier_id)
-            current.stage.discard(barrier_id)
+        for barriers in self._awaited.values():
+            barriers.discard(barrier_id)
 
     def _send(
         self,
@@ -385,7 +292,10 @@ class Core:
     def _finish_updates(self, now: float) -> Iterator[Effect]:
         """Complete the updates to which all switches have replied: first announce changed labels to hosts,
         wait until these announcements are sent, then report to the lab."""
-        for current in [item for item in self._updates if not item.waiting and not item.stages]:
+        for request in [one for one, barriers in self._awaited.items() if not barriers]:
+            del self._awaited[request]
+            yield Event({"event": "reported", "request": request})
+        for current in [item for item in self._updates if not item.waiting]:
             if not current.notified:
                 current.notified = True
                 yield from self._notify_hosts(current)
@@ -393,7 +303,7 @@ class Core:
                 self._updates.remove(current)
                 yield current.event(now)
 
-    def _notify_hosts(self, current: _LinkStateUpdate) -> Iterator[Effect]:
+    def _notify_hosts(self, current: LinkStateUpdate) -> Iterator[Effect]:
         notified = tuple(self._announcements(current.before))
         yield from notified
         for switch in sorted({out.switch for out in notified}):

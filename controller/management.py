@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from controller import lower
+from controller.openflow import encode
 from controller.rules import Group
 
 _HELLO, _ERROR, _BARRIER_REQUEST, _BARRIER_REPLY = 0, 1, 20, 21
@@ -32,14 +32,14 @@ def set_hash_basis(folder: Path, name: str, groups: Iterable[Group], basis: int)
     Its socket is in ``folder`` or in one of the folders there.
     """
     path = next(
-        (found for found in (folder / f"{name}.mgmt", *folder.glob(f"*/{name}.mgmt")) if found.exists()), None
+        (path for path in (folder / f"{name}.mgmt", *folder.glob(f"*/{name}.mgmt")) if path.exists()), None
     )
     if path is None:
         raise FileNotFoundError(f"{name} has no management socket in {folder}")
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_STALL)
         connection.connect(str(path))
-        messages = b"".join(lower.hashed_group(group, basis) for group in groups)
+        messages = b"".join(encode.hashed_group(group, basis) for group in groups)
         connection.sendall(_empty(_HELLO) + messages + _empty(_BARRIER_REQUEST))
         with connection.makefile("rb") as stream:
             while True:
@@ -55,4 +55,4 @@ def set_hash_basis(folder: Path, name: str, groups: Iterable[Group], basis: int)
 
 
 def _empty(kind: int) -> bytes:
-    return _HEADER.pack(lower.OPENFLOW_15, kind, _HEADER.size, 0)
+    return _HEADER.pack(encode.OPENFLOW_15, kind, _HEADER.size, 0)

@@ -1,7 +1,7 @@
 """Flow rules and groups as plain values, with the text that ``ovs-ofctl dump-flows`` prints for them.
 
 Two rules are equal exactly when their texts are.  The counters and durations that Open vSwitch adds to a dump
-are no part of a rule (see :mod:`controller.dump`).
+are no part of a rule (see :mod:`controller.openflow.dump`).
 """
 
 from __future__ import annotations

@@ -61,14 +61,14 @@ _DEFINITIONS = {
     "UsageError": ("dcnlab.lab.errors", "UsageError"),
     "compare": ("dcnlab.evaluator.comparisons", "compare"),
     "evaluate": ("dcnlab.evaluator.evaluate", "evaluate"),
-    "fabric": ("topos.registry", "fabric"),
-    "from_networkx": ("topos.registry", "from_networkx"),
+    "fabric": ("dcnlab.lab.drawing.notebook", "fabric"),
+    "from_networkx": ("dcnlab.lab.drawing.notebook", "from_networkx"),
     "grid": ("dcnlab.evaluator.compare", "requests"),
     "load_custom": ("dcnlab.lab.custom", "load"),
     "run_matrix": ("dcnlab.experiments.sweep", "run_matrix"),
     "run_scenario": ("dcnlab.experiments.scenario", "run_scenario"),
     "scheme": ("addressing.registry", "bind"),
-    "to_networkx": ("topos.export", "to_networkx"),
+    "to_networkx": ("topos.files.export", "to_networkx"),
 }
 
 python_path.leave_current_folder()

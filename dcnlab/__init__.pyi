@@ -8,11 +8,11 @@ from dcnlab.experiments.scenario import run_scenario as run_scenario
 from dcnlab.experiments.sweep import run_matrix as run_matrix
 from dcnlab.lab.client import Lab as Lab
 from dcnlab.lab.custom import load as load_custom
+from dcnlab.lab.drawing.notebook import fabric as fabric
+from dcnlab.lab.drawing.notebook import from_networkx as from_networkx
 from dcnlab.lab.errors import LabError as LabError
 from dcnlab.lab.errors import UsageError as UsageError
-from topos.export import to_networkx as to_networkx
-from topos.registry import fabric as fabric
-from topos.registry import from_networkx as from_networkx
+from topos.files.export import to_networkx as to_networkx
 from topos.spec import SpecError as SpecError
 
 __all__ = [

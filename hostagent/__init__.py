@@ -1,7 +1,7 @@
 """The agent in every relaying server: it forwards packets in user space by the scheme's rule.
 
-Each server's network namespace has a TUN device ``dcn0`` with the server's IPv4 address and the default
-route, and interfaces without addresses, ARP or IPv6.  The agent moves packets between them.  A packet from
+Each server's network namespace has a TUN device ``dcn0`` with the server's IPv4 and IPv6 addresses and
+its routes, and interfaces without addresses, ARP or IPv6.  The agent moves packets between them.  A packet from
 ``dcn0`` gets the header that the scheme prescribes at the source.  A packet from an interface is relayed, with
 the TTL decremented, or delivered.  If the scheme has no path, or the TTL expires, the agent answers by ICMP
 as any router does.
@@ -11,16 +11,15 @@ as any router does.
     control/          pure: the interface, codec and authentication of control protocols
     protocols/        pure: the control protocols: AACM, labelling, link state, path probing
     flowcontrol/      pure: finite buffers and credits
-    runtime/          the edge: processes, packet sockets, TUN devices, netlink
+    runtime/          the edge: processes, packet sockets, TUN devices
+    linux/            what Linux offers and Python does not: netlink, bpf, namespaces, child processes
     state_machine.py  the interface of everything that handles frames without I/O
     virtual.py        nodes and links in memory, with a virtual clock: protocols run offline on it
     registry.py       control protocols by name
     options.py        what agents are started with
-    channel.py        the control channel: one JSON object per line
-    process_exit.py   how a process ended, in words; the end of one that is no child
-    secret.py         a secret that one process gives to another
+    further_addresses.py  further addresses of hosts, such as a service's
     reported.py       what agents have reported, by event
-    client.py         AgentPool: the lab's side of that channel
+    client.py         AgentPool: the lab's side of the control channel
 
 ``python -m hostagent`` is the supervisor, which forks the agents.
 

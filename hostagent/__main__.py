@@ -21,7 +21,7 @@ import traceback
 
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
-from hostagent.channel import Channel
+from hostagent.linux.channel import Channel
 from hostagent.options import Options
 from hostagent.runtime import progress
 from hostagent.runtime.factory import AgentFactory

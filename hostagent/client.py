@@ -17,15 +17,14 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from hostagent import process_exit, secret
-from hostagent.channel import Channel, Message
+from hostagent.linux import process_exit, secret
+from hostagent.linux.channel import Message
+from hostagent.linux.child import Child
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.reported import Reported, frames_sent
 from hostagent.runtime import progress
@@ -37,7 +36,6 @@ __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 
 LinkChangeCallback = Callable[[int, int, bool], None]
 _TIMEOUT = 30.0
-_EXIT_TIMEOUT = 5.0
 #: Seconds between two looks at whether the supervisor hangs.
 _LOOK = 1.0
 
@@ -46,7 +44,7 @@ class AgentError(RuntimeError):
     """An agent or the supervisor failed; one line with the reason."""
 
 
-class AgentPool:
+class AgentPool(Child):
     """All agents of a lab."""
 
     def __init__(self, options: Options, key: bytes = b"") -> None:
@@ -61,32 +59,17 @@ class AgentPool:
         with theirs, os.fdopen(turns), secret.readable_once(key) as file:
             passed = [theirs.fileno(), turns, file.fileno()]
             arguments = [str(passed[0]), json.dumps(options.to_json()), *map(str, passed[1:])]
-            words = [sys.executable, "-P", "-m", "hostagent", *arguments]
+            argv = [sys.executable, "-P", "-m", "hostagent", *arguments]
             # Agents need no thread pool of numpy's, which would slow the forks down.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-            self.process = subprocess.Popen(words, pass_fds=passed, env=environment)
+            process = subprocess.Popen(argv, pass_fds=passed, env=environment)
+        super().__init__(process, ours, "supervisor")
         self._state = Reported()
-        #: Called with each message of the agents from now on, on the reader thread; they must not block.
-        self.observers: list[Callable[[Message], None]] = []
-        self._channel = Channel(ours)
-        self._changed = threading.Condition()
-        #: A long order is sent in pieces; no other thread's order may come between them.
-        self._sending = threading.Lock()
         self._starts = self._serial = 0
         self._link_state_serials: dict[tuple[int, ...], int] = {}
-        self._ended = False
         self._on_link_change: LinkChangeCallback | None = None
         self._early: list[tuple[int, int, bool]] = []
-        self._reader = threading.Thread(target=self._read, daemon=True, name="agents")
         self._reader.start()
-
-    def __enter__(self) -> AgentPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def failures(self) -> list[tuple[int | None, str]]:
@@ -117,7 +100,7 @@ class AgentPool:
     def start(self, places: Iterable[AgentPlacement]) -> None:
         """Start agents; :meth:`wait_ready` waits for them."""
         self._starts += 1
-        self._order({"op": "start", "agents": [place.to_json() for place in places]})
+        self.send({"op": "start", "agents": [place.to_json() for place in places]})
 
     def wait_ready(self, stall: float = _TIMEOUT) -> None:
         """Wait until all agents started so far are ready.
@@ -127,12 +110,12 @@ class AgentPool:
         with self._changed:
             while not self.failures and self._state.ready < self._starts:
                 if self._ended:
-                    raise AgentError(self._first_failure())
+                    raise self._failure()
                 if not self._changed.wait(stall):
                     text = f"{len(self._state.pids)} agents are ready, and no further one within {stall:g} s"
                     raise AgentError(text)
         if self.failures:
-            raise AgentError(self._first_failure())
+            raise self._failure()
 
     @property
     def silent(self) -> frozenset[int]:
@@ -167,7 +150,7 @@ class AgentPool:
         with self._changed:
             ended = self._state.forget(wanted)
             self._starts += 1
-        self._order({"op": "restart", "agents": [wanted[node].to_json() for node in sorted(ended)]})
+        self.send({"op": "restart", "agents": [wanted[node].to_json() for node in sorted(ended)]})
         self._wait(
             lambda: all(node in self._state.pids or node in self._state.failed for node in ended),
             timeout,
@@ -191,10 +174,14 @@ class AgentPool:
                 os.kill(pid, signal.SIGKILL)
         self._wait(lambda: set(nodes) <= self._state.failed, timeout, "end")
 
-    def links(self, down: Iterable[int]) -> None:
-        """Send all agents the links that are down; :meth:`wait_links` waits until they follow."""
+    def links(self, down: Iterable[int], waiting: Iterable[int] | None = None) -> None:
+        """Send agents the links that are down; :meth:`wait_links` waits until they follow.
+
+        Where they follow in an order those of the servers ``waiting`` do not yet; then no agent forwards by
+        what it knew before when that wait has ended."""
         state = sorted(down)
-        self._link_state_serials[tuple(state)] = self._ask({"op": "links", "down": state})
+        order = {} if waiting is None else {"waiting": sorted(waiting)}
+        self._link_state_serials[tuple(state)] = self._ask({"op": "links", "down": state, **order})
 
     def wait_links(self, down: Iterable[int], timeout: float = _TIMEOUT) -> int:
         """Wait until the state that :meth:`links` sent as ``down`` is applied; returns by how many agents."""
@@ -231,7 +218,7 @@ class AgentPool:
 
     def initiate(self, protocol: str, node: int, **arguments: Any) -> None:
         """Have server ``node`` start a run of a protocol; ``arguments`` are those of its ``initiate``."""
-        self._order({"op": "initiate", "protocol": protocol, "node": node, "arguments": arguments})
+        self.send({"op": "initiate", "protocol": protocol, "node": node, "arguments": arguments})
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
         """Have server 0 configure all servers by AACM; :meth:`wait_coordinates` waits for them.
@@ -307,19 +294,7 @@ class AgentPool:
 
     def load_balance(self, value: LoadBalance) -> None:
         """Set how agents choose among several next hops."""
-        self._order({"op": "load_balance", "value": value})
-
-    def close(self) -> None:
-        """End all agents and wait for the end of the supervisor."""
-        with contextlib.suppress(OSError):
-            self._channel.socket.shutdown(socket.SHUT_RDWR)
-        try:
-            self.process.wait(_EXIT_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self._reader.join()
-        self._channel.close()
+        self.send({"op": "load_balance", "value": value})
 
     def end_orphans(self) -> None:
         """End the agents whose supervisor has ended, and wait until their devices are closed."""
@@ -328,18 +303,11 @@ class AgentPool:
 
     # --- orders and answers ---------------------------------------------------
 
-    def _order(self, message: Message) -> None:
-        try:
-            with self._sending:
-                self._channel.send(message)
-        except OSError as error:
-            raise AgentError(self._first_failure()) from error
-
     def _ask(self, message: Message) -> int:
         with self._changed:
             self._serial += 1
             serial = self._serial
-        self._order({**message, "serial": serial})
+        self.send({**message, "serial": serial})
         return serial
 
     def _answer(self, serial: int, timeout: float) -> Message:
@@ -357,44 +325,24 @@ class AgentPool:
                 if time.monotonic() >= end:
                     raise AgentError(f"the agents did not {what} within {timeout:g} s")
             if not condition():
-                raise AgentError(self._first_failure())
+                raise self._failure()
 
-    def _first_failure(self) -> str:
+    def _failure(self) -> AgentError:
         if not self.failures:
-            return f"the agents' supervisor has ended{process_exit.reason(self.process)}"
+            return AgentError(f"the agents' supervisor has ended{self._how_it_ended()}")
         node, error = self.failures[0]
-        return error if node is None else f"the agent of h{node} failed: {error}"
+        return AgentError(error if node is None else f"the agent of h{node} failed: {error}")
 
     # --- the reader thread ----------------------------------------------------
 
-    def _read(self) -> None:
-        while (messages := self._received()) is not None:
-            for message in messages:
-                self._on_message(message)
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-        reason = f"it has ended{process_exit.reason(self.process)}"
-        self._notify({"event": "process-ended", "process": "supervisor", "reason": reason})
-
-    def _notify(self, message: Message) -> None:
-        for observer in tuple(self.observers):
-            observer(message)
-
-    def _received(self) -> list[Message] | None:
-        try:
-            return self._channel.receive()
-        except OSError:
-            return None
-
-    def _on_message(self, message: Message) -> None:
+    def _handle(self, message: Message) -> bool:
         if message["event"] == "link":
             self._handle_link_change(message["node"], message["port"], message["up"])
-            return
+            return False
         with self._changed:
             self._state.add(message, time.monotonic())
             self._changed.notify_all()
-        self._notify(message)
+        return True
 
     def _handle_link_change(self, node: int, port: int, up: bool) -> None:
         with self._changed:

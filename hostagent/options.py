@@ -48,17 +48,20 @@ class Options:
         "Forward in the kernel what agents have decided (docs/decisions/fast-path.md); auto: where possible.",
         default="off",
     )
+    addresses: str = param(
+        "Further addresses of hosts, such as h3=10.200.0.1,h3=10.200.0.2 (docs/routing.md).", default=""
+    )
     seed: int = param("Seed of the agents' random choices.", low=0, high=2**63 - 1, default=1)
     #: Files of the user that define topologies or schemes: those that this process has loaded.
     custom: tuple[str, ...] = field(default_factory=plugins.loaded)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return them as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """From a JSON object; unknown keys are ignored."""
+        """Make one from a JSON object; unknown keys are ignored."""
         known = {f.name: value[f.name] for f in fields(cls) if f.name in value}
         return cls(**{**known, "custom": tuple(known.get("custom", ()))})
 
@@ -76,14 +79,14 @@ class AgentPlacement:
     generation: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object; its keys are text."""
+        """Return them as a JSON object; its keys are text."""
         ports = {str(port): name for port, name in self.ports.items()}
         more = {"configured": self.configured, "generation": self.generation}
         return {"node": self.node, "netns": self.netns, "ports": ports, **more}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AgentPlacement:
-        """From a JSON object."""
+        """Make one from a JSON object."""
         ports = {int(port): name for port, name in value["ports"].items()}
         configured, generation = bool(value.get("configured")), int(value.get("generation", 0))
         return cls(int(value["node"]), value["netns"], ports, configured, generation)

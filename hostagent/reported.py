@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hostagent.channel import Message
+from hostagent.linux.channel import Message
 
 if TYPE_CHECKING:
     from hostagent.protocols.labelling.frames import Label

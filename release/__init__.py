@@ -9,5 +9,6 @@ and the documents that are built:
 
 commands.py      the commands as data, from their help
 manual.py        man pages: `make man`
+links.py         the site's link to the repository
 site.py          the source of the documentation site: `make docs`
 """

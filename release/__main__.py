@@ -24,9 +24,9 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 _LAB = ("up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
 
 
-def main(words: list[str]) -> None:
+def main(argv: list[str]) -> None:
     """Build and check the version that the words name."""
-    version = words[0].removeprefix("v") if len(words) == 1 else ""
+    version = argv[0].removeprefix("v") if len(argv) == 1 else ""
     if not _VERSION.fullmatch(version):
         _fail("which version? Such as `make release VERSION=0.1.0`")
     if changed := _output("git", "status", "--porcelain"):
@@ -63,9 +63,9 @@ def _check(wheel: Path, version: str) -> None:
         venv.create(folder, with_pip=True)
         bin_folder = Path(folder) / "bin"
         _run(str(bin_folder / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel))
-        found = _output(str(bin_folder / "dcnlab"), "--version")
-        if found != f"dcnlab {version}":
-            _fail(f"the installed program says {found!r}, not version {version}")
+        said = _output(str(bin_folder / "dcnlab"), "--version")
+        if said != f"dcnlab {version}":
+            _fail(f"the installed program says {said!r}, not version {version}")
         print("run a lab", flush=True)
         _run(str(bin_folder / "dcnlab"), *_LAB)
 

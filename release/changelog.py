@@ -7,8 +7,8 @@ _UNRELEASED = "## Unreleased\n"
 
 def entries(text: str) -> str:
     """What stands under ``Unreleased``; ValueError if that is nothing."""
-    _, found, rest = text.partition(_UNRELEASED)
-    if not found:
+    _, heading, rest = text.partition(_UNRELEASED)
+    if not heading:
         raise ValueError("CHANGELOG.md has no section `## Unreleased`")
     body = rest.partition("\n## ")[0].strip()
     if not body:

@@ -35,9 +35,8 @@ class Command:
 def program() -> tuple[Command, tuple[Command, ...]]:
     """The program, and all of its commands in the order of `dcnlab --help`."""
     loading.load_all()
-    app.sort_commands()
     group: Any = typer.main.get_command(app.app)
-    names = list(group.commands)
+    names = group.list_commands(None)
     return _command("", group), tuple(_command(name, group.commands[name]) for name in names)
 
 

@@ -23,7 +23,7 @@ _HEAD = """\
 def requirements(extras: tuple[str, ...] = EXTRAS) -> list[Requirement]:
     """The requirements of dcnlab with these extras; an extra may name others of dcnlab."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found = [Requirement(text) for text in project["dependencies"]]
+    needed = [Requirement(text) for text in project["dependencies"]]
     waiting, seen = list(extras), set(extras)
     while waiting:
         for text in project["optional-dependencies"][waiting.pop()]:
@@ -32,8 +32,8 @@ def requirements(extras: tuple[str, ...] = EXTRAS) -> list[Requirement]:
                 waiting += sorted(one.extras - seen)
                 seen |= one.extras
             else:
-                found.append(one)
-    return found
+                needed.append(one)
+    return needed
 
 
 def installed(wanted: list[Requirement]) -> dict[str, str]:

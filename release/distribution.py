@@ -25,6 +25,6 @@ def wrong(wheel: Path) -> list[str]:
 
 
 def _wanted() -> set[str]:
-    words = ["git", "-C", str(ROOT), "ls-files", "-z", *PACKAGES, *_DATA]
-    names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
+    argv = ["git", "-C", str(ROOT), "ls-files", "-z", *PACKAGES, *_DATA]
+    names = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split("\0")
     return {f"dcnlab/{name}" if name.split("/")[0] in _DATA else name for name in names if name}

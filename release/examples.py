@@ -19,8 +19,8 @@ def examples() -> list[Path]:
 
 def lesson(path: Path) -> str:
     """What an example teaches: its first line after the word, to the end of the sentence; empty without."""
-    found = _LESSON.match(path.read_text())
-    return found[1].partition(".  ")[0].rstrip(".") if found else ""
+    lesson = _LESSON.match(path.read_text())
+    return lesson[1].partition(".  ")[0].rstrip(".") if lesson else ""
 
 
 def table() -> str:

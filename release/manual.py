@@ -56,10 +56,10 @@ def _lines(command: Command, each: Iterable[Command]) -> Iterator[str]:
 
 
 def _list(heading: str, rows: Iterable[Row]) -> Iterator[str]:
-    found = list(rows)
-    if found:
+    listed = list(rows)
+    if listed:
         yield f".SH {heading}"
-    for words, meaning in found:
+    for words, meaning in listed:
         yield from (".TP", f"\\fB{_roff(words)}\\fR", _roff(meaning))
 
 

@@ -24,7 +24,7 @@ _PAGES = (
     (
         "topologies",
         "Base classes of topologies",
-        ("topos.family", "topos.vertices", "topos.fabric", "topos.graph"),
+        ("topos.family", "topos.bases.vertices", "topos.fabric", "topos.graph"),
     ),
     ("schemes", "Base classes of schemes", ("addressing.scheme", "addressing.rule", "addressing.header")),
     (
@@ -37,12 +37,18 @@ _PAGES = (
         "Base classes of measurements",
         (
             "dcnlab.lab.instruments.measurement",
-            "dcnlab.lab.instruments.arguments",
+            "dcnlab.lab.contract.fields",
             "dcnlab.lab.instruments.result",
         ),
     ),
 )
 
+#: How much sooner the search shows pages whose names begin so.
+_BOOSTS = {
+    **dict.fromkeys(("docs/installing", "docs/commands", "docs/tutorial"), 6),
+    **dict.fromkeys(("docs/clot", "docs/small-world", "docs/wmgr", "docs/server-centric"), 1),
+    "docs/README": 0.5, "README": 3, "docs/": 2,
+}  # fmt: skip
 #: In place of Mermaid: the theme does not look for it elsewhere where nothing has this class.
 DIAGRAMS_AS_TEXT = (
     "for (const one of document.querySelectorAll('pre.mermaid')) one.classList.remove('mermaid');\n"
@@ -55,7 +61,7 @@ def write(folder: Path) -> None:
     for name in _tracked():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, target)
+        target.write_bytes(_for_search(name) + (ROOT / name).read_bytes())
     reference = folder / "reference"
     reference.mkdir()
     for name, heading, modules in _PAGES:
@@ -64,19 +70,30 @@ def write(folder: Path) -> None:
     _scripts(folder / "vendor")
 
 
+def _for_search(name: str) -> bytes:
+    """What a page says to the search: guides come first; decisions, hints and changes are not what somebody
+    looks for who wants to do something."""
+    if not name.endswith(".md"):
+        return b""
+    if name.startswith("docs/decisions/") or name == "CHANGELOG.md" or name.endswith("/hints.md"):
+        return b"---\nsearch:\n  exclude: true\n---\n\n"
+    boost = next((boost for prefix, boost in _BOOSTS.items() if name.startswith(prefix)), 1)
+    return f"---\nsearch:\n  boost: {boost}\n---\n\n".encode() if boost != 1 else b""
+
+
 def _scripts(folder: Path) -> None:
     """What the theme would load from elsewhere: Mermaid for diagrams (``theme/main.html``), and what the search
     needs where there is no web server."""
     folder.mkdir()
-    words = [sys.executable, str(ROOT / "assets" / "build.py"), "site", str(folder)]
-    if subprocess.run(words, check=False, stdout=subprocess.DEVNULL).returncode:
+    argv = [sys.executable, str(ROOT / "assets" / "build.py"), "site", str(folder)]
+    if subprocess.run(argv, check=False, stdout=subprocess.DEVNULL).returncode:
         (folder / "mermaid.js").write_text(DIAGRAMS_AS_TEXT, encoding="utf-8")
         (folder / "iframe-worker.js").touch()
 
 
 def _tracked() -> list[str]:
-    words = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_PARTS]
-    names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
+    argv = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_PARTS]
+    names = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split("\0")
     return [name for name in names if name and "/solution/" not in name and (ROOT / name).is_file()]
 
 
@@ -99,10 +116,10 @@ def _commands(each: Iterable[Command]) -> Iterator[str]:
 
 
 def _table(heading: str, rows: Iterable[Row]) -> Iterator[str]:
-    found = list(rows)
-    if found:
+    listed = list(rows)
+    if listed:
         yield from (f"| {heading} | meaning |", "|---|---|")
-    for words, meaning in found:
+    for words, meaning in listed:
         yield f"| `{words}` | {_escaped(meaning)} |".replace("link|node", "link\\|node")
     yield ""
 

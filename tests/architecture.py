@@ -1,7 +1,7 @@
-"""The import graph of the program, and the diagrams of ARCHITECTURE.md, which are drawn from it.
+"""The import graph of the program, and the diagrams of docs/imports.md, which are drawn from it.
 
 Imports inside functions and below TYPE_CHECKING count.
-``python -m tests.architecture ARCHITECTURE.md`` draws the diagrams again.
+``python -m tests.architecture docs/imports.md`` draws the diagrams again.
 """
 
 from __future__ import annotations

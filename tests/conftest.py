@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import readline
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,12 @@ from tests import kernels
 from tests.ovs import PrivateOvs, missing_programs, private_ovs
 
 kernels.keep()
+# readline, which pytest's debugger loads, writes the size of a terminal into the environment of children, whose
+# tables would follow it.
+assert readline
+for _variable in ("COLUMNS", "LINES"):
+    os.unsetenv(_variable)
+    os.environ.pop(_variable, None)
 _make_command, _made = typer.main.get_command, dict[tuple[Any, ...], Any]()
 
 

@@ -13,6 +13,7 @@ machine and match any number.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,7 @@ PROGRAMS = str(Path(sys.executable).parent)
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
 _MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+(?:,\d{3})*\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
-_COUNTED = re.compile(r"\b(seq|id|sent|received|lost) \d+|\b\d+ of \d+(?= lost)")
+_COUNTED = re.compile(r"\b(seq|id|sent|received|lost|machine_limited|missed) \d+|\b\d+ of \d+(?= lost)")
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -53,6 +54,7 @@ def run(step: Step, timeout: float = 1800, programs: str = PROGRAMS) -> subproce
     return subprocess.run(
         ["bash", "-c", f'PATH="{programs}:$PATH"\n{step.command}'],
         cwd=ROOT,
+        env={key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")},  # readline's
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -63,12 +65,23 @@ def run(step: Step, timeout: float = 1800, programs: str = PROGRAMS) -> subproce
 
 
 #: What long commands say on standard error where that is no terminal; how often depends on the machine.
-_PROGRESS = re.compile(r"^.*: [\d,]+ of [\d,]+ after \d+ s(, about \d+ s left)?\n", re.MULTILINE)
+_PROGRESS = re.compile(
+    r"^.*: ([\d,]+ of [\d,]+ after \d+ s(, about \d+ s left)?|compiling, once on this machine)\n", re.MULTILINE
+)
+
+
+#: Verdicts on measurements, which depend on what else the machine does, alone and in lines about results.
+_VERDICT = re.compile(r"^(verdict:?\s|  would help:|note: \S+ is machine-limited:).*\n?", re.MULTILINE)
+_JUDGED = re.compile(r", verdict (valid|machine-limited|unknown)\b")
+
+#: A version of this program, which changes with each commit.
+_VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(\.dev\d+)?$")
 
 
 def agrees(shown: tuple[str, ...], printed: str) -> bool:
     """True if the output is as the document shows, except for measured numbers and spaces."""
-    printed = _PROGRESS.sub("", printed)
+    printed = _VERDICT.sub("", _PROGRESS.sub("", printed))
+    shown = tuple(line for line in shown if not _VERDICT.match(line))
     pattern = r"\n".join(".*?" if line == "..." else re.escape(_plain(line)) for line in shown)
     return (
         not shown
@@ -78,6 +91,7 @@ def agrees(shown: tuple[str, ...], printed: str) -> bool:
 
 
 def _plain(line: str) -> str:
+    line = _VERSION.sub("#", _JUDGED.sub("", line))
     return _SPACES.sub(" ", _COUNTED.sub(lambda found: f"{found[1] or ''} #", _MEASURED.sub("#", line))).strip()
 
 

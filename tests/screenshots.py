@@ -2,7 +2,7 @@
 
     python -m tests.screenshots docs/images
 
-Look at each before you commit it.  ``tests/lab/test_screenshots.py`` checks that each can be made.
+Look at each before you commit it.  ``tests/lab/view/test_screenshots.py`` checks that each can be made.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ import io
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dcnlab.cli.side_by_side import figures
 from dcnlab.lab.client import Lab
 from dcnlab.lab.measurement.stream import Stream
+from dcnlab.lab.view import beside as two
+from dcnlab.lab.view import replay
+from dcnlab.lab.view.recording import Recorder, read
 from tests.lab.browser import open_browser, open_page, until
 
 READY = "window.dcnlab?.model.states.length >= 2"
@@ -27,7 +32,7 @@ TRACED = "document.querySelector('#details')?.textContent.includes('by a real pa
 #: Width and height of pages, by name.
 SIZES = {"desk": (1400, 900), "phone": (390, 844), "wide": (2560, 1440)}
 #: Of the recording: size, milliseconds per frame.
-_RECORDED, _FRAME = (1120, 700), 250
+_RECORDED, _FRAME = (1160, 690), 100
 
 #: Starts a flow in a lab from one server to another.
 Flow = Callable[[Lab, str, str], None]
@@ -174,69 +179,69 @@ def spread(browser: Any, folder: Path, topology: str = "clot:4x4") -> None:
         page.screenshot(path=folder / "view-addresses.png")
 
 
-class Film:
-    """Frames of a page, as one animated WebP that loops."""
-
-    def __init__(self, page: Any) -> None:
-        self._page, self._frames = page, list[tuple[bytes, int]]()
-
-    def shoot(self, frames: int = 1, hold: int = _FRAME) -> None:
-        """Some frames; each is shown for ``hold`` milliseconds."""
-        for _ in range(frames):
-            begun = time.monotonic()
-            self._frames.append((self._page.screenshot(), hold))
-            time.sleep(max(0.0, _FRAME / 1000 - (time.monotonic() - begun)))
-
-    def save(self, path: Path) -> None:
-        """Write the file."""
-        from PIL import Image
-
-        images = [Image.open(io.BytesIO(data)).convert("RGB") for data, _ in self._frames]
-        times = [hold for _, hold in self._frames]
-        images[0].save(
-            path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=4
-        )
+def record(lab: Lab, path: Path, seconds: float = 2.5) -> None:
+    """A recording: a stream between the first and the last server, and the first link of its path is cut."""
+    with Recorder(lab, path):
+        time.sleep(1.5)  # what a recording shows of a lab without a failure
+        stream = lab.begin(Stream("h0", last(lab)))
+        time.sleep(seconds)
+        lab.fail(*lab.route("h0", last(lab))[:2])
+        time.sleep(seconds)
+        stream.stop()
 
 
-def film(browser: Any, url: str, lab: Lab, path: Path, frames: int = 8) -> None:
-    """Traffic, a cut, its convergence, and a packet on the new path."""
-    with open_page(browser, *_RECORDED) as page, flowing() as flow:
-        page.goto(url)
+def film(browser: Any, lab: Lab, path: Path, frames: int = 110) -> None:
+    """The picture of such a recording as `Play` shows it, as an animated WebP that loops."""
+    from PIL import Image
+
+    with tempfile.TemporaryDirectory() as folder, open_page(browser, *_RECORDED) as page:
+        recording, html = Path(folder, "lab.rec"), Path(folder, "lab.html")
+        record(lab, recording)
+        html.write_text(replay.html(read(recording)), encoding="utf-8")
+        page.goto(html.as_uri())
         until(page, READY)
-        restore_all(page, lab)
-        made = Film(page)
-        made.shoot(max(1, frames // 3))
-        flow(lab, "h0", last(lab))
-        until(page, "dcnlab.model.state.total > 1e6")
-        made.shoot(frames)
-        links = lab.fail(*lab.route("h0", last(lab))[:2])["links"]
-        until(page, "(links) => links.every((link) => dcnlab.model.down.has(link))", links)
-        made.shoot(frames)
-        page.evaluate("dcnlab.timeline.choose(dcnlab.model.events.findLast((e) => e.kind === 'link' && !e.up))")
-        until(page, "document.querySelector('.convergence')")
-        made.shoot(1, hold=2500)
-        page.click("#live")
-        choose(page, f"h0 {last(lab)}")
-        page.click("#trace")
-        until(page, TRACED)
-        made.shoot(frames)
-        made.shoot(1, hold=2500)
-        made.save(path)
+        page.evaluate("dcnlab.playback.rewind(); dcnlab.playback.mark(true)")
+        clip = page.evaluate(
+            "(() => { const box = document.querySelector('#stage').getBoundingClientRect();"
+            " return { x: box.x, y: box.y, width: box.width, height: box.height }; })()"
+        )
+        images = list[Image.Image]()
+        while len(images) < frames and page.evaluate(f"dcnlab.playback.advance({_FRAME / 1000})"):
+            images.append(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
+    images[0].save(path, save_all=True, append_images=images[1:], duration=_FRAME, loop=0, quality=40, method=6)
+
+
+def beside(browser: Any, folder: Path, topology: str = "bcube:4,1") -> None:
+    """The same failure under two schemes, side by side, as PNG."""
+    with tempfile.TemporaryDirectory() as kept, open_page(browser, 1600, 950) as page:
+        recordings = []
+        for scheme in ("brp", "wmgr"):
+            with Lab(topology, scheme, name=scheme) as lab:
+                record(lab, Path(kept, f"{scheme}.rec"))
+            recordings.append(read(Path(kept, f"{scheme}.rec")))
+        html = Path(kept, "both.html")
+        html.write_text(two.html(recordings, figures), encoding="utf-8")
+        page.goto(html.as_uri())
+        until(page, "window.beside")
+        page.evaluate("beside.seek(0.03)")
+        until(page, "document.querySelector('#differences').textContent.includes('mean stretch')")
+        page.screenshot(path=folder / "view-beside.png")
 
 
 def main() -> None:
     """All pictures, into the folder of the command line."""
     folder = Path(sys.argv[1])
     with open_browser() as browser:
-        with Lab("bcube:4,1", "brp") as lab, served(lab) as url:
-            with open_page(browser) as page:
-                page.goto(url)
-                until(page, READY)
-                for name in SCENES:
-                    take(page, lab, name, folder)
-                    print(folder / f"{name}.png", flush=True)
-            film(browser, url, lab, folder / "view.webp", frames=12)
+        with Lab("bcube:4,1", "brp") as lab, served(lab) as url, open_page(browser) as page:
+            page.goto(url)
+            until(page, READY)
+            for name in SCENES:
+                take(page, lab, name, folder)
+                print(folder / f"{name}.png", flush=True)
+        with Lab("bcube:4,1", "brp") as lab:  # its first failure is the one of the film
+            film(browser, lab, folder / "view.webp")
         spread(browser, folder)
+        beside(browser, folder)
         print(folder / "view.webp", folder / "view-addresses.png")
 
 

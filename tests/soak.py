@@ -1,8 +1,10 @@
-"""``make soak``: chaos in labs of six families, links that lose packets, wrong command lines and files.
+"""``make soak``: chaos in labs of six families, vandals among guests, links that lose packets, wrong command
+lines and files.
 
     python -m tests.soak [SEED [SECONDS [LINES]]]
 
-SECONDS are those of all labs together.  Exit code 1 if something does not hold; what fails is printed.
+SECONDS are those of all labs together, and once more those of labs with vandals.  Exit code 1 if something
+does not hold; what fails is printed.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz import lines, trial
-from tests.lab import test_lossy_links as lossy
+from tests.lab.emulation import test_lossy_links as lossy
 
 #: Plain, multipath and unconfigured labs, with relaying servers and with plain hosts.
 LABS = (
@@ -30,6 +32,8 @@ LABS = (
     "jellyfish:8,4,3 --scheme wmgr",
     "smallworld:4x4 --scheme hrsw",
 )
+#: Labs whose guests damage their own interfaces, addresses and routes.
+VANDALS = ("bcube:4,1 --scheme brp --isolate --vandals", "fattree:4 --scheme ecmp --vandals")
 #: Cuts and restores of links that lose packets.
 _CHANGES = 200
 #: One line in so many is a file.
@@ -39,8 +43,9 @@ _FILES = 3
 def main(seed: int = 1, seconds: int = 600, count: int = 1500) -> int:
     """Run all of it; the exit code."""
     failed = 0
-    for number, lab in enumerate(LABS):
-        words = ["chaos", *shlex.split(lab), "--for", f"{seconds // len(LABS)}s", "--seed", str(seed + number)]
+    times = [(lab, seconds // len(some)) for some in (LABS, VANDALS) for lab in some]
+    for number, (lab, each) in enumerate(times):
+        words = ["chaos", *shlex.split(lab), "--for", f"{each}s", "--seed", str(seed + number)]
         print(f"dcnlab {shlex.join(words)}", flush=True)
         failed += subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], check=False).returncode != 0
     print(f"{_CHANGES} changes of links that lose a fifth of all packets", flush=True)
@@ -51,7 +56,7 @@ def main(seed: int = 1, seconds: int = 600, count: int = 1500) -> int:
         if wrong:
             failed += 1
             print(f"dcnlab {shlex.join(words)!r}: {wrong}", flush=True)
-    print(f"{len(LABS)} labs, {tried} wrong lines and files: {failed} failed")
+    print(f"{len(times)} labs, {tried} wrong lines and files: {failed} failed")
     return 1 if failed else 0
 
 

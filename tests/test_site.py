@@ -13,10 +13,16 @@ from typing import Any
 import pytest
 
 from dcnlab.cli import app
-from release import commands, manual, site
+from release import commands, links, manual, site
 from tests.lab.browser import open_browser, open_page, until
 
 ROOT = Path(__file__).parents[1]
+#: What somebody looks for, and the pages of which one is to be the first result.
+SEARCHED = {
+    "cut a link": ["docs/commands.html", "docs/tutorial.html", "docs/view.html", "index.html"],
+    "install": ["docs/installing.html"],
+    "pip": ["docs/installing.html"],
+}
 
 
 def built(folder: Path) -> Path:
@@ -24,7 +30,7 @@ def built(folder: Path) -> Path:
     site.write(folder / "source")
     text = (ROOT / "mkdocs.yml").read_text()
     text = text.replace("build/site-source", str(folder / "source")).replace("build/site", str(folder / "site"))
-    text = text.replace("release/theme", str(ROOT / "release" / "theme"))
+    text = text.replace("release/", f"{ROOT / 'release'}/")
     (folder / "mkdocs.yml").write_text(text.replace("paths: [.]", f"paths: [{ROOT}]"))
     line = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(folder / "mkdocs.yml")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -68,19 +74,37 @@ def has_the_guides_the_course_and_the_references(folder: Path) -> None:
 def can_be_searched(folder: Path) -> None:
     index = json.loads((folder / "search" / "search_index.json").read_text())
     assert any("convergence" in page["text"] and "glossary" in page["location"] for page in index["docs"])
+    assert not any(
+        "decisions/" in page["location"] or "CHANGELOG" in page["location"] for page in index["docs"]
+    )
+    boosts = {page["location"]: page.get("boost", 1) for page in index["docs"]}
+    assert boosts["docs/installing.html"] > boosts["docs/catalogue.html"] > boosts["ARCHITECTURE.html"]
 
 
 def diagrams_and_search_take_nothing_from_elsewhere(browser: Any, folder: Path, with_mermaid: bool) -> None:
-    drawn = (folder / "ARCHITECTURE.html").read_text().count('<pre class="mermaid">')
+    drawn = (folder / "docs" / "imports.html").read_text().count('<pre class="mermaid">')
     assert drawn > 1
     with open_page(browser) as page:
-        page.goto((folder / "ARCHITECTURE.html").as_uri())
+        page.goto((folder / "docs" / "imports.html").as_uri())
         until(page, f"document.querySelectorAll('div.mermaid').length === {drawn if with_mermaid else 0}")
         until(page, "document.readyState === 'complete' && !document.querySelector('pre.mermaid')")
         assert page.evaluate("document.body.innerText.includes('flowchart TD')") is not with_mermaid
+        page.goto((folder / "docs" / "commands.html").as_uri())
+        scrolled = (
+            "[...document.querySelectorAll('pre code')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+        )
+        assert page.evaluate(f"{scrolled}.length") == 0
         if with_mermaid:
-            page.fill("[data-md-component=search-query]", "convergence")
-            until(page, "document.querySelector('.md-search-result__link')")
+            for words, pages in SEARCHED.items():
+                page.goto((folder / "docs" / "imports.html").as_uri())
+                page.fill("[data-md-component=search-query]", words)
+                first = "new URL(document.querySelector('.md-search-result__link')?.href ?? location).pathname"
+                until(page, f"(names) => names.some((name) => {first}.endsWith(name))", pages)
+
+
+def test_the_repository_is_linked_once_it_has_an_address() -> None:
+    assert links.address("https://example.org/dcnlab.git") is None
+    assert links.address("https://git.uni.edu/net/dcnlab.git") == "https://git.uni.edu/net/dcnlab"
 
 
 def test_every_command_has_a_man_page(tmp_path: Path) -> None:

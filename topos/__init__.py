@@ -7,29 +7,23 @@ numbered nodes, numbered ports and links, held as arrays, so that memory grows w
 number of links up to a million nodes.  Addressing, agents, controller, evaluator and lab
 read the fabric; of the family they use the coordinates and methods that it declares.
 
+    arrays.py       names of array types
     graph.py        Node, Port, Link, LinkState, Adjacency: immutable values
     fabric.py       Fabric: a network as arrays
+    routed.py       networks whose routers are nodes like servers
+    stages.py       nodes by their distance from a change of links
     ports.py        the ports of nodes, one at a time
-    family.py       what a family is; how its parameters are declared and checked
+    fields.py       fields that users fill in: declared once, checked by one sentence
+    family.py       what a family is
     errors.py       ParameterError, SpecError: one line for the user
     spec.py         specifications such as ``bcube:4,1``: read, checked, refused in one line
     plugins.py      classes found by name: our own, ``--custom`` files, installed packages
     registry.py     families found by name
     families/       one file each
-    vertices.py     base of plain graphs, whose vertices are servers, or switches with hosts
-    cayley.py       base of Cayley graphs: group elements as vertex numbers
-    abelian.py      Cayley graphs of products of cyclic groups
-    cells.py        base of recursive structures in which sibling cells share a link
-    layout.py       positions for drawings: grids, cubes, levels, circles
-    wiring.py       arrays of links from arrays of edges
-    randomgraph.py  random regular graphs and lifts, by seed
-    galois.py       small finite fields
-    device_names.py  names that interfaces can have, from the names of a file
-    file.py         edge: graphs read from files and from networkx
-    edge_list.py    edge lists: a link per line
-    link_attributes.py  what other programs state of links, in our words
-    export.py       networks written as GraphML, GML, DOT, Mermaid, JSON
-    limits.py       how large files may be, and what aliases in them may stand for
-    dot.py          Graphviz's format
+    bases/          base classes of families: plain graphs, Cayley graphs, recursive structures
+    instances.py    instances of a family up to a size
+    script.py       edge: a Mininet ``Topo``, or a networkx graph, that a user's Python file builds
+    files/          networks in files and in other programs' words: read, checked, written
+    constructions/  what several families build on: links from edges, lattices, random graphs, groups
     mn.py           edge: every family as a Mininet ``Topo``
 """

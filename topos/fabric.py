@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +26,9 @@ class Fabric:
     ``link_ends`` has one row ``(a, a_port, b, b_port)`` per link, in the family's
     canonical order; the number of a link is its row.
     """
+
+    #: Draws a network as SVG, for notebooks.  What can draw is above this package, and sets it.
+    render: ClassVar[Callable[[Fabric], str] | None] = None
 
     family: Family
     servers: int
@@ -80,15 +82,18 @@ class Fabric:
         return bool((degree > 1).any() or (ends < self.servers).all(axis=1).any())
 
     def _repr_svg_(self) -> str | None:
-        """The drawing, for notebooks; None for large networks.  What draws is above this package, so it is
-        found by its name."""
-        if self.size > _MOST_DRAWN:
-            return None
-        return str(importlib.import_module("dcnlab.lab.drawing.svg").svg(self))
+        """The drawing, for notebooks; None for large networks, and where nothing draws."""
+        render = type(self).render
+        return render(self) if render is not None and self.size <= _MOST_DRAWN else None
 
     def is_server(self, node: int) -> bool:
         """True for servers, False for switches."""
         return node < self.servers
+
+    @property
+    def end_nodes(self) -> range:
+        """The nodes that traffic between all pairs has as its ends: the servers."""
+        return range(self.servers)
 
     def is_end_host(self, node: int) -> bool:
         """True for a plain host: a server that relays nothing."""

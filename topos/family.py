@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topos import fields
 from topos.errors import ParameterError as ParameterError
 from topos.graph import IntArray
 
@@ -44,31 +45,23 @@ def param(
     high: float | None = None,
     choices: tuple[str, ...] = (),
     default: Any = dataclasses.MISSING,
+    positional: bool = False,
 ) -> Any:
     """Declare a parameter: a dataclass field with its meaning and its inclusive range or its choices.
+
+    ``positional``: it has a default, but is written by position in the canonical specification.
 
     Keyword-only fields (after ``_: KW_ONLY``) are written as ``key=value`` after the positional ones;
     base classes declare shared parameters that way.
     """
-    metadata = {"doc": doc, "low": low, "high": high, "choices": choices}
-    return dataclasses.field(default=default, metadata=metadata)
+    return fields.declare(doc, default=default, low=low, high=high, choices=choices, positional=positional)
 
 
-def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: object) -> None:
+def check_range(owner: str, items: tuple[dataclasses.Field[Any], ...], values: object) -> None:
     """Raise ParameterError for the first field of ``values`` outside its declared range or choices."""
-    for item in fields:
-        value = getattr(values, item.name)
-        low, high = item.metadata.get("low"), item.metadata.get("high")
-        choices = item.metadata.get("choices")
-        if choices and value not in choices:
-            raise ParameterError(f"{owner}: {item.name} must be one of {', '.join(choices)}, not {value!r}")
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, str) or part is None:
-                continue
-            if low is not None and not part >= low:  # also refuses nan
-                raise ParameterError(f"{owner}: {item.name} must be at least {low}, not {part}")
-            if high is not None and part > high:
-                raise ParameterError(f"{owner}: {item.name} must be at most {high}, not {part}")
+    for item in items:
+        if text := fields.problem(item.metadata, getattr(values, item.name)):
+            raise ParameterError(f"{owner}: {item.name} {text}")
 
 
 @dataclass(frozen=True)
@@ -96,6 +89,18 @@ class Family(ABC):
     def check(self) -> None:
         """Raise ParameterError for combinations of parameters that define no network."""
         return
+
+    @classmethod
+    def instances(cls, most: int) -> Iterator[Family] | None:
+        """Instances with at most that many servers, among which a size is chosen; others may exist.  None:
+        those of :func:`topos.instances.instances`, which varies the parameters without a default."""
+        return None
+
+    @classmethod
+    def of_equipment(cls, switches: int, ports: int, servers: int) -> Family | None:
+        """The instance that joins that many switches of that many ports and that many servers, where the family
+        takes any such equipment; None elsewhere."""
+        return None
 
     @abstractmethod
     def counts(self) -> tuple[int, int]:
@@ -137,6 +142,10 @@ class Family(ABC):
         """Names that nodes have of their own, short enough for interfaces; others are ``h3`` and ``s0``."""
         return {}
 
+    def routers(self) -> Collection[int]:
+        """The nodes that a file calls routers: they forward where programs route (scheme ``none``)."""
+        return ()
+
     def locate(self, text: str) -> int | None:
         """The node whose ``label`` is ``text``; None if there is none.
 
@@ -148,8 +157,14 @@ class Family(ABC):
         return next((v for v in range(servers + switches) if self.label(v) == text), None)
 
     def layout(self) -> NDArray[np.float64] | None:
-        """A row (x, y) per node, as the paper's figures draw it (helpers: :mod:`topos.layout`); None: nodes
-        are placed by their distances."""
+        """A row (x, y) per node, as the paper's figures draw it (helpers: :mod:`topos.constructions.layout`);
+        None: nodes are placed by their distances."""
+        return None
+
+    @property
+    def map_scale(self) -> tuple[float, float] | None:
+        """Where :meth:`layout` is a map: what a degree of longitude and one of latitude are in it, and its
+        point for longitude and latitude 0 is (0, 0).  None: nodes are no places on Earth."""
         return None
 
     @property
@@ -167,6 +182,10 @@ class Family(ABC):
         the links between two parts.  None: the family has no parts."""
         return None
 
+    def part_words(self, part: int) -> str:
+        """What the nodes of a part have in common, in a few words."""
+        return f"{self.part_name} {part}"
+
     def notes(self) -> Sequence[str]:
         """Lines about what a file states that is not used, or not as it is written."""
         return ()
@@ -182,7 +201,7 @@ class Family(ABC):
         positional, named = [], []
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
-            if item.default is dataclasses.MISSING:
+            if item.default is dataclasses.MISSING or (item.metadata.get("positional") and value is not None):
                 positional.append(format_value(value))
             elif value != item.default:
                 named.append(f"{item.name}={format_value(value)}")

@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.arrays import IntArray as IntArray
+
 Kind = Literal["server", "switch"]
-IntArray = NDArray[np.int32]
 
 #: The entry of an unused port in arrays of peers, ports and links.
 NONE = -1

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -32,11 +31,11 @@ from topos.errors import SpecError
 
 T = TypeVar("T")
 
-#: The user's files that this process has loaded, by absolute path and in order; a hash of their text.
+#: The user's files that this process has loaded, by absolute path and in order; their text.
 _custom: dict[str, types.ModuleType] = {}
 #: The files of installed packages that this process has loaded classes from.
 _installed: set[str] = set()
-_text = hashlib.sha256()
+_text: list[bytes] = []
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -48,7 +47,19 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
     for path in map(os.path.realpath, paths):
         if path not in _custom:
             _custom[path] = _run(path)
-            _text.update(Path(path).read_bytes())
+            _text.append(Path(path).read_bytes())
+
+
+@functools.cache
+def module(path: str) -> types.ModuleType:
+    """The module of a user's file that is no plug-in, run once; it may import what is beside it.  ``path`` is
+    absolute.  SpecError when it cannot be read or raises an error."""
+    beside = os.path.dirname(path)
+    sys.path.append(beside)  # last: no file of the user's takes the place of a package
+    try:
+        return _run(path)
+    finally:
+        sys.path.remove(beside)
 
 
 def loaded() -> tuple[str, ...]:
@@ -56,9 +67,18 @@ def loaded() -> tuple[str, ...]:
     return tuple(_custom)
 
 
+def installed(*groups: str) -> bool:
+    """Whether an installed package has classes in one of these groups of entry points."""
+    import importlib.metadata  # as in Registry
+
+    return any(importlib.metadata.entry_points(group=group) for group in groups)
+
+
 def digest() -> str:
     """A hash of the text of the loaded files; empty when there are none."""
-    return _text.hexdigest()[:16] if _custom else ""
+    import hashlib  # most processes load no files
+
+    return hashlib.sha256(b"".join(_text)).hexdigest()[:16] if _custom else ""
 
 
 def custom_error(error: BaseException) -> str | None:
@@ -122,6 +142,12 @@ class Registry(Mapping[str, type[T]]):
         """True for the program's own classes."""
         return name in self._files
 
+    def own(self, name: str) -> type[T]:
+        """One of the program's own classes, even where files of the user are wrong."""
+        if name not in self._classes:
+            self._classes[name] = self._find(name)
+        return self._classes[name]
+
     def defined_in(self, path: str | os.PathLike[str]) -> list[str]:
         """The names of the classes that a loaded file defines."""
         self._read_custom()
@@ -139,15 +165,15 @@ class Registry(Mapping[str, type[T]]):
         """A class that is not imported yet; KeyError when there is none of that name."""
         if name in self._files:
             path = f"{self._package}.{self._files[name]}"
-            module = _guarded(lambda: importlib.import_module(path), f"{name} cannot be loaded: ")
+            module = guarded(lambda: importlib.import_module(path), f"{name} cannot be loaded: ")
             if cls := self._classes_of(module).get(name):
                 return cls
             raise SpecError(f"{module.__file__} defines no {self._kind} named {name!r}")
         point = self._installed[name]
-        item = _guarded(point.load, f"{name}, installed by {_package_of(point)}, cannot be loaded: ")
-        found = self._classes_of(item) if inspect.ismodule(item) else self._checked({"": item})
-        _installed.update(filter(None, map(inspect.getsourcefile, found.values())))
-        if cls := found.get(name):
+        item = guarded(point.load, f"{name}, installed by {_package_of(point)}, cannot be loaded: ")
+        classes = self._classes_of(item) if inspect.ismodule(item) else self._checked({"": item})
+        _installed.update(filter(None, map(inspect.getsourcefile, classes.values())))
+        if cls := classes.get(name):
             return cls
         raise SpecError(f"{point.value} of {_package_of(point)} is no {self._kind} named {name!r}")
 
@@ -186,19 +212,20 @@ class Registry(Mapping[str, type[T]]):
 
     def _checked(self, items: Mapping[str, object]) -> dict[str, type[T]]:
         """The subclasses of the base that define a name, by name; SpecError for an incomplete one."""
-        found: dict[str, type[T]] = {}
+        classes: dict[str, type[T]] = {}
         for item in items.values():
             if inspect.isclass(item) and issubclass(item, self._base) and "name" in vars(item):
                 self.check(item, _incomplete(item, self._base))
-                found[vars(item)["name"]] = cast(type[T], item)
-        return found
+                classes[vars(item)["name"]] = cast(type[T], item)
+        return classes
 
 
 def _run(path: str) -> types.ModuleType:
     """Import a file; SpecError when it cannot be read or raises an error."""
     stem = os.path.basename(path).removesuffix(".py")
     if not path.endswith(".py") or not os.path.isfile(path):
-        raise SpecError(f"{path} is not a Python file: --custom takes the path of a .py file")
+        known = os.path.isfile(path) or not path.endswith(".py")
+        raise SpecError(f"{path} is not a Python file" if known else f"there is no file {path}")
     name = f"dcnlab_custom_{stem}_{zlib.crc32(path.encode()):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -206,14 +233,14 @@ def _run(path: str) -> types.ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module
     try:
-        _guarded(functools.partial(spec.loader.exec_module, module), path=path)
+        guarded(functools.partial(spec.loader.exec_module, module), path=path)
     except SpecError:
         del sys.modules[name]
         raise
     return module
 
 
-def _guarded(work: Callable[[], Any], what: str = "", path: str = "") -> Any:
+def guarded(work: Callable[[], Any], what: str = "", path: str = "") -> Any:
     """Call ``work``; any error in it becomes a SpecError with file and line."""
     try:
         return work()

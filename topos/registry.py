@@ -11,7 +11,7 @@ from topos import families
 from topos.fabric import Fabric
 from topos.family import Family
 from topos.plugins import Registry
-from topos.spec import SpecError, instantiate, lookup, split_spec
+from topos.spec import SpecError, instantiate, is_script, lookup, split_spec
 
 
 @cache
@@ -22,6 +22,10 @@ def known() -> Registry[Family]:
 
 def parse(text: str) -> Family:
     """The family instance that a specification names; raises SpecError with one line."""
+    if is_script(text):
+        from topos.script import Script
+
+        return Script.of(text)
     name, arguments = split_spec(text)
     family = lookup(name, known(), "topology")
     return typing.cast(Family, instantiate(family, name, arguments))
@@ -39,14 +43,25 @@ def with_seed(text: str, seed: int) -> str:
     return parse(f"{text}{',' if ':' in text else ':'}seed={seed}").spec
 
 
+def without_seed(text: str) -> tuple[str, int | None]:
+    """A specification without the seed that draws its network, and that seed; None where no seed does."""
+    family = parse(text)
+    for item in dataclasses.fields(family):
+        if item.name == "seed":
+            plain = dataclasses.replace(family, seed=item.default)  # type: ignore[call-arg]
+            return plain.spec, family.seed  # type: ignore[attr-defined]
+    return family.spec, None
+
+
 def from_networkx(graph: Any) -> Fabric:
-    """The network that a networkx graph describes (attributes: :mod:`topos.file`); raises SpecError."""
-    from topos import file
+    """The network that a networkx graph describes (attributes: :mod:`topos.files.file`); raises SpecError."""
     from topos.families.file import InMemory
+    from topos.files import file
+    from topos.files.raw import FileError
 
     try:
         return Fabric.of(InMemory(data=file.from_networkx(graph)))
-    except file.FileError as error:
+    except FileError as error:
         raise SpecError(f"{graph.name or 'graph'}: {error}") from error
 
 
@@ -54,6 +69,6 @@ def fabric(text: str) -> Fabric:
     """The network that a specification names, built; raises SpecError with one line."""
     family = parse(text)
     built = Fabric.of(family)
-    if not known().is_builtin(family.name):
+    if family.name in known() and not known().is_builtin(family.name):
         known().check(type(family), built.problem())
     return built

@@ -22,6 +22,11 @@ def split_spec(text: str) -> tuple[str, str]:
     return name, arguments
 
 
+def is_script(text: str) -> bool:
+    """Whether a specification names a Python file that builds the network (:mod:`topos.script`)."""
+    return split_spec(text)[0].endswith(".py")
+
+
 def lookup(name: str, table: Mapping[str, T], what: str) -> T:
     """``table[name]``; SpecError with the nearest names when there is none."""
     if name in table:
@@ -63,7 +68,10 @@ def usage(owner: type[Any], name: str) -> str:
 
 
 def _form(name: str, fields: tuple[dataclasses.Field[Any], ...]) -> str:
-    parts = [f.name if f.default is dataclasses.MISSING else f"{f.name}=..." for f in fields]
+    parts = [
+        f.name if f.default is dataclasses.MISSING or f.metadata.get("positional") else f"{f.name}=..."
+        for f in fields
+    ]
     return name + (":" + ",".join(parts) if parts else "")
 
 

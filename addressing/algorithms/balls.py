@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from addressing.algorithms.shortest_paths import Starts
 from addressing.jit import compiled, inlined, threaded
+from topos.arrays import Words
 from topos.graph import NONE, IntArray
 
 #: Searches at once, and the bits of a counter.
 _BITS = 64
 _DIGITS = 32
-
-Words = NDArray[np.uint64]
 
 
 def sizes_inside(

@@ -11,11 +11,11 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-Edges = NDArray[np.int64]
+from topos.arrays import Longs
 
 
 def disjoint_paths(
-    size: int, edges: Edges, source: int, target: int, shareable: Collection[int] = ()
+    size: int, edges: Longs, source: int, target: int, shareable: Collection[int] = ()
 ) -> list[tuple[int, ...]]:
     """The paths, the shortest first, over undirected ``edges`` (an array of shape (edges, 2) of node
     numbers below ``size``).

@@ -77,6 +77,11 @@ class Grid:
         size = self.sizes[dimension]
         return 1 if (there - here) % size <= size // 2 else -1
 
+    def opposite(self, dimension: int, here: int, there: int) -> bool:
+        """True for two places half an even ring apart: both directions are as short."""
+        size = self.sizes[dimension]
+        return self.wraps and 2 * abs(here - there) == size
+
     # --- labels: the coordinates side by side, dimension 1 first ------------------
 
     @cached_property

@@ -59,7 +59,7 @@ def _fragments(part: list[int], adjacency: list[list[int]]) -> list[list[int]]:
                 seen.update(fresh)
                 queue += fresh
             pieces.setdefault(part[first], []).append(queue)
-    spare = [piece for found in pieces.values() for piece in sorted(found, key=len)[:-1]]
+    spare = [piece for some in pieces.values() for piece in sorted(some, key=len)[:-1]]
     return sorted(spare, key=lambda piece: (len(piece), piece[0]))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
-from topos.cayley import CayleyGraph, PermutationGraph
+from topos.bases.cayley import CayleyGraph, PermutationGraph
 from topos.families.butterfly import Butterfly
 from topos.families.hypercube import Hypercube
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.graph import IntArray
 
 Word = tuple[int, ...]

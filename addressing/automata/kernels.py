@@ -15,16 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.automata import acceptor
 from addressing.automata.acceptor import DEAD
 from addressing.automata.differences import Diff, automaton, occurring
 from addressing.automata.group import Group
 from addressing.jit import compiled
+from topos.arrays import Mask
 from topos.graph import NONE, IntArray
-
-Flags = NDArray[np.bool_]
 
 #: The largest number of searches before the marks start again from 1.
 _MOST = np.iinfo(np.int32).max
@@ -44,7 +42,7 @@ class ReverseDiff:
     right: IntArray
     before: IntArray
     moves: IntArray
-    beside: Flags
+    beside: Mask
 
     @classmethod
     def of(cls, diff: Diff) -> ReverseDiff:
@@ -60,7 +58,7 @@ class ReverseDiff:
         return cls._reversed(diff, moves, occurring(group, diff, accepting.classes(group)))
 
     @classmethod
-    def _reversed(cls, diff: Diff, moves: IntArray, beside: Flags) -> ReverseDiff:
+    def _reversed(cls, diff: Diff, moves: IntArray, beside: Mask) -> ReverseDiff:
         degree = diff.degree
         left = diff.rows % (degree + 1)
         read = np.flatnonzero((left < degree) & (diff.right < degree))
@@ -82,7 +80,7 @@ class ReverseDiff:
 
 @compiled
 def _reduce(
-    start: IntArray, right: IntArray, before: IntArray, moves: IntArray, beside: Flags,
+    start: IntArray, right: IntArray, before: IntArray, moves: IntArray, beside: Mask,
     goals: IntArray, shorter: IntArray, longer: IntArray, words: IntArray, longest: int,
 ) -> IntArray:  # fmt: skip
     """:meth:`ReverseDiff.reduce`, row by row and letter by letter."""
@@ -166,7 +164,7 @@ def _place(states: IntArray, wanted: int) -> int:
 
 @compiled
 def _search(
-    start: IntArray, right: IntArray, before: IntArray, beside: Flags, accepted: IntArray, degree: int,
+    start: IntArray, right: IntArray, before: IntArray, beside: Mask, accepted: IntArray, degree: int,
     path: IntArray, depth: int, size: int, steps: IntArray, queue: IntArray, mark: int,
 ) -> int:  # fmt: skip
     """Find the least partner of the first ``depth`` letters of ``path`` that leads to one of the first

@@ -17,7 +17,7 @@ import numpy as np
 
 from addressing.automata.differences import differences
 from addressing.automata.group import of_table
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.family import ParameterError
 
 Order = tuple[int, ...]

@@ -18,8 +18,8 @@ from itertools import combinations, permutations
 from typing import Any
 
 from addressing.automata.group import Group, GroupError, Word, of_graph
-from topos.abelian import Abelian
-from topos.cayley import CayleyGraph, colex_pairs
+from topos.bases.abelian import Abelian
+from topos.bases.cayley import CayleyGraph, colex_pairs
 from topos.families.borel import Borel
 from topos.families.bubblesort import BubbleSort
 from topos.families.butterfly import Butterfly

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 
-from topos.abelian import Abelian
-from topos.cayley import CayleyGraph
+from topos.bases.abelian import Abelian
+from topos.bases.cayley import CayleyGraph
 from topos.families.bcube import BCube
 from topos.families.torus import Torus
 from topos.family import Family

@@ -33,6 +33,7 @@ class Cr(RuleScheme):
     name: ClassVar[str] = "cr"
     summary: ClassVar[str] = "greedy routing on a Borel graph's chordal ring, depth-first look-ahead d"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
+    ordered_by_distance = True
     computed: ClassVar[bool] = True
     always_delivers: ClassVar[bool] = False
     uses_in_port: ClassVar[bool] = True
@@ -85,13 +86,13 @@ class Cr(RuleScheme):
         """By CR label where a word ends: the first letter of the first of :meth:`words` there; cached."""
         kept: int = _KEPT // min(self.ring.family.vertices, 4 * 3**self.d)
 
-        def found(at: int, came: int) -> dict[int, int]:
+        def next_distances(at: int, came: int) -> dict[int, int]:
             ends: dict[int, int] = {}
             for port, end in self.words(at, came):
                 ends.setdefault(self.ring.labels[end], port)
             return ends
 
-        return lru_cache(maxsize=max(16, kept))(found)
+        return lru_cache(maxsize=max(16, kept))(next_distances)
 
     def words(self, at: int, came: int) -> Iterator[tuple[int, int]]:
         """(first letter as a port, end) of the words to try from a vertex, in order."""

@@ -26,6 +26,7 @@ class DCubeShortest(DCubeRouted):
     name: ClassVar[str] = "dcube-shortest"
     summary: ClassVar[str] = "DCube source routing over shortest paths, on any of its cubes"
     source: ClassVar[str] = "Guo et al., DCube, section 4; shortest where Algorithm 3 is not"
+    ordered_by_distance = True
 
     multipath: bool = param("balance flows over parallel paths", default=False)
     paths: int | None = param("largest number of parallel paths; all by default", low=1, default=None)

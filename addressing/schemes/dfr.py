@@ -26,7 +26,7 @@ from addressing.broken import Case
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.rule import RuleScheme, Step
 from addressing.scheme import ForwardingClass
-from topos.cells import CellFamily
+from topos.bases.cells import CellFamily
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
 

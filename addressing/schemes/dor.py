@@ -2,7 +2,8 @@
 
 On a torus or mesh the rule corrects one dimension after the other.  A label is the coordinates side by
 side.  Per dimension, after the exact coordinates of the dimensions before it, a few prefixes decide
-between the two directions.
+between the two directions.  Two places half an even ring apart are as near in both: +1 is taken, or with
+``balanced=yes`` each of them for half of the packets (Dally and Towles, 2004, section 8.2).
 
 A Dragonfly's minimal routing takes a local, a global and a local link (Kim et al., ISCA 2008, section 3).
 A label is group and router, with one entry per other group and per router of the own group.
@@ -17,11 +18,12 @@ from typing import ClassVar, Protocol
 
 from addressing.algorithms.cover import prefixes
 from addressing.algorithms.grid import Coordinates, Grid
-from addressing.header import Forward, Header
+from addressing.header import Forward, Header, NextHops
 from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass
 from topos.families.dragonfly import Dragonfly
-from topos.family import Family
+from topos.family import Family, param
+from topos.graph import LinkState
 
 
 class _Space(Protocol):
@@ -44,22 +46,32 @@ class _Space(Protocol):
     def port(self, at: int, vertex: int) -> int | None:
         """The port towards another vertex; None where ``at`` has no coordinates."""
 
-    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
-        """(value, mask, vertex): labels with the same port, and a vertex that has one of them."""
+    def other(self, at: int, vertex: int) -> int | None:
+        """The port of the other direction where both are as near; None elsewhere."""
+
+    def blocks(self, at: int, ties: bool) -> Iterator[tuple[int, int, int]]:
+        """(value, mask, vertex): labels with the same port, and a vertex that has one of them; with ``ties``
+        those that are as near in both directions are apart."""
 
 
 @dataclass(frozen=True)
 class Dor(RuleScheme):
-    """Dimension-order routing."""
+    """Dimension-order routing; ``balanced=yes`` uses both directions of a ring where they are as short."""
 
     name: ClassVar[str] = "dor"
     summary: ClassVar[str] = "dimension-order routing on tori and meshes, minimal routing on Dragonfly"
     source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
 
+    balanced: bool = param("use both directions to the opposite side of a ring", default=False)
+
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
         fits = Grid.fits(family) or isinstance(family, Dragonfly)
         return None if fits else "it needs dimensions, or Dragonfly's groups"
+
+    @property
+    def ordered_by_distance(self) -> bool:
+        return not self.balanced
 
     @cached_property
     def _space(self) -> _Space:
@@ -84,8 +96,20 @@ class Dor(RuleScheme):
         port = self._space.port(at, vertex)
         return None if port is None else Forward(port)
 
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
+        other = self._space.other(at, vertex) if self.balanced and not self.all_failures(links).down else None
+        next_hops = super().transit_next_hops(at, vertex, header, links)
+        if other is None or other == self._space.port(at, vertex):
+            return next_hops
+        return *((hop, 0.5) for hop, _ in next_hops), (Forward(other), 0.5)
+
+    @property
+    def plain(self) -> bool:
+        # Of two directions, only one is left once a failure is known.
+        return super().plain and not self.balanced
+
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
-        for value, mask, vertex in self._space.blocks(at):
+        for value, mask, vertex in self._space.blocks(at, self.balanced):
             yield self.pattern(value, mask), self.towards(vertex)
 
 
@@ -117,11 +141,23 @@ class _Dimensions:
         for dimension, (mine, wanted) in enumerate(zip(here, there, strict=True)):
             sign = self.grid.direction(dimension, mine, wanted)
             if sign:
-                following = (*here[:dimension], mine + sign, *here[dimension + 1 :])
-                return self.grid.fabric.port_to(at, self.grid.node(following))
+                return self._port(at, here, dimension, sign)
         return None
 
-    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
+    def other(self, at: int, vertex: int) -> int | None:
+        here, there = self.grid.coordinates(at), self.grid.coordinates(vertex)
+        for dimension, (mine, wanted) in enumerate(zip(here, there, strict=True)):
+            if mine != wanted:
+                return (
+                    self._port(at, here, dimension, -1) if self.grid.opposite(dimension, mine, wanted) else None
+                )
+        return None
+
+    def _port(self, at: int, here: Coordinates, dimension: int, sign: int) -> int | None:
+        following = (*here[:dimension], here[dimension] + sign, *here[dimension + 1 :])
+        return self.grid.fabric.port_to(at, self.grid.node(following))
+
+    def blocks(self, at: int, ties: bool) -> Iterator[tuple[int, int, int]]:
         if not self.grid.contains(at):
             return
         here = self.grid.coordinates(at)
@@ -129,15 +165,17 @@ class _Dimensions:
             shift = sum(self.grid.widths[dimension + 1 :])
             before = self.grid.pack((*here[:dimension], *(0 for _ in here[dimension:])))
             exact = ((1 << self.bits) - 1) >> (width + shift) << (width + shift)
-            for block in prefixes(width, partial(self._sign, dimension, here)):
+            for block in prefixes(width, partial(self._sign, dimension, here, ties)):
                 value = block.value << (width - block.length) + shift
                 mask = ((1 << block.length) - 1) << (width - block.length) + shift
                 sample = (*here[:dimension], block.sample, *(0 for _ in here[dimension + 1 :]))
                 yield before | value, exact | mask, self.grid.node(sample)
 
-    def _sign(self, dimension: int, here: Coordinates, there: int) -> int | None:
+    def _sign(self, dimension: int, here: Coordinates, ties: bool, there: int) -> int | None:
         if there >= self.grid.sizes[dimension]:
             return None
+        if ties and self.grid.opposite(dimension, here[dimension], there):
+            return 2  # both
         return self.grid.direction(dimension, here[dimension], there) or None
 
 
@@ -179,7 +217,10 @@ class _Groups:
             return family.port_of(across)
         return family.port_of(family.local_port(here, family.place(gateway)))
 
-    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
+    def other(self, at: int, vertex: int) -> int | None:
+        return None
+
+    def blocks(self, at: int, ties: bool) -> Iterator[tuple[int, int, int]]:
         family = self.family
         here, width = family.vertex(at), self._router_bits
         whole = (1 << self.bits) - 1

@@ -6,7 +6,9 @@ a basis of its own, so successive nodes decide independently.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from addressing.header import Forward, NextHops, uniform
@@ -21,5 +23,10 @@ class Ecmp(Shortest):
     summary: ClassVar[str] = "equal-cost multipath: one entry per server, flows hashed over all shortest paths"
     source: ClassVar[str] = "RFC 2992"
 
-    def select(self, ports: list[int], destination: int, hops: int) -> NextHops:
-        return uniform([Forward(port) for port in ports])
+    def select(self, ports: Sequence[int], destination: int, hops: int) -> NextHops:
+        return _over(tuple(ports))
+
+
+@lru_cache(maxsize=1 << 12)
+def _over(ports: tuple[int, ...]) -> NextHops:
+    return uniform([Forward(port) for port in ports])

@@ -27,6 +27,7 @@ class Greedy(RuleScheme):
     name: ClassVar[str] = "greedy"
     summary: ClassVar[str] = "greedy routing by the distance of coordinates on the torus"
     source: ClassVar[str] = "Kleinberg, Nature 2000; CamCube's key-based routing"
+    ordered_by_distance = True
     computed: ClassVar[bool] = True
 
     @classmethod

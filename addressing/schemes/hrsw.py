@@ -27,6 +27,7 @@ class Hrsw(Hierarchy):
     name: ClassVar[str] = "hrsw"
     summary: ClassVar[str] = "hierarchical prefix routing on IPv4 addresses cluster.switch.host"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III"
+    ordered_by_distance = True
     label_field: ClassVar[Field] = Field.IPV4_DST
     #: Host 0 stands for the switch itself.
     first_host: ClassVar[int] = 1

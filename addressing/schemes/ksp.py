@@ -131,9 +131,9 @@ class Ksp(VertexScheme):
     def paths(self, source: int, vertex: int) -> tuple[Path, ...]:
         """The k shortest simple paths over links known to be up, shortest first."""
         key = source, vertex
-        if key not in self._cache:
-            self._cache[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
-        return self._cache[key]
+        if key not in self.found:
+            self.found[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
+        return self.found[key]
 
     def _search(self, source: int, vertex: int) -> Iterator[Path]:
         import networkx as nx  # 0.1 s that labs with other schemes need not wait
@@ -145,8 +145,8 @@ class Ksp(VertexScheme):
             return
 
     @cached_property
-    def _cache(self) -> dict[tuple[int, int], tuple[Path, ...]]:
-        """The cache of :meth:`paths`."""
+    def found(self) -> dict[tuple[int, int], tuple[Path, ...]]:
+        """The paths of :meth:`paths` that are known."""
         return {}
 
     @cached_property

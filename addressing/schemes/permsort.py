@@ -17,7 +17,7 @@ from addressing.algorithms import sorting
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.families.bubblesort import BubbleSort
 from topos.families.butterfly import Butterfly
 from topos.families.hypercube import Hypercube
@@ -43,6 +43,7 @@ class PermSort(RuleScheme):
     name: ClassVar[str] = "permsort"
     summary: ClassVar[str] = "routing on Cayley graphs by sorting permutations, bits or levels"
     source: ClassVar[str] = "Akers and Krishnamurthy, 1989; a baseline of Aguirre-Guerrero et al., WMGR"
+    ordered_by_distance = True
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:

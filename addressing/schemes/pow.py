@@ -41,6 +41,7 @@ class Pow(Scheme):
     name: ClassVar[str] = "pow"
     summary: ClassVar[str] = "probabilistic routing on torus coordinates, weights 1/distance^2"
     source: ClassVar[str] = "Wang et al., CLOT, section 7.1, Eq. 12"
+    ordered_by_distance = True
     label_field: ClassVar[Field] = Field.IPV4_DST
     computed: ClassVar[bool] = True
 
@@ -101,16 +102,16 @@ class Pow(Scheme):
     def _candidates(self, at: int, server: int) -> Iterator[tuple[int, int, int]]:
         """(port, neighbour, distance from there) of the neighbours strictly nearer to ``server`` over links
         not known to be down; for a switch, the one member that it sends to."""
-        target = self.torus.coordinates(server)
+        target = self._coordinates[server]
         if not self.fabric.is_server(at):
             leave = self._leave(at, target)
             yield from ((port, end.node, 0) for port, end in self.fabric.ports(at, self.known) if port == leave)
             return
-        here = self.torus.coordinates(at)
-        mine = self.torus.distance(here, target)
+        here = self._coordinates[at]
+        mine = self._distance(here, target)
         for port, end in self.fabric.ports(at, self.known):
             if self.fabric.is_server(end.node):
-                distance = self.torus.distance(self.torus.coordinates(end.node), target)
+                distance = self._distance(self._coordinates[end.node], target)
             else:
                 distance = self._switch_distance(here, end.node, target)
             if distance < mine:
@@ -126,8 +127,33 @@ class Pow(Scheme):
 
     def _switch_distance(self, here: Coordinates, switch: int, target: Coordinates) -> int:
         """1 + the least torus distance from the switch's other members."""
-        others = (member for member in self._clot.members(switch) if member != here)
-        return 1 + min(self.torus.distance(member, target) for member in others)
+        others = (member for member in self._members(switch) if member != here)
+        return 1 + min(self._distance(member, target) for member in others)
+
+    # What follows is asked millions of times for the tables of a thousand servers.
+
+    @cached_property
+    def _coordinates(self) -> list[Coordinates]:
+        return [self.torus.coordinates(server) for server in range(self.fabric.servers)]
+
+    @cached_property
+    def _gaps(self) -> list[list[int]]:
+        """Per dimension, by the difference of two coordinates (also a negative one), how far they are apart."""
+        return [[min(gap, size - gap) for gap in range(size)] for size in self.torus.sizes]
+
+    def _distance(self, a: Coordinates, b: Coordinates) -> int:
+        """The distance over torus links."""
+        return sum([gap[x - y] for gap, x, y in zip(self._gaps, a, b, strict=True)])
+
+    @cached_property
+    def _members_of(self) -> dict[int, tuple[Coordinates, ...]]:
+        return {}
+
+    def _members(self, switch: int) -> tuple[Coordinates, ...]:
+        """The coordinates of a switch's servers, in port order."""
+        if switch not in self._members_of:
+            self._members_of[switch] = self._clot.members(switch)
+        return self._members_of[switch]
 
     @staticmethod
     def _weigh(candidates: list[tuple[int, int]]) -> NextHops:
@@ -147,7 +173,7 @@ class Pow(Scheme):
 
     def _boxes(self, switch: int) -> Iterator[Pattern]:
         """The patterns over which a switch's decision is constant: products of blocks of coordinates."""
-        low = self._clot.members(switch)[0]
+        low = self._members(switch)[0]
         for slices in itertools.product(*(tuple(self.slices(d, a)) for d, a in enumerate(low))):
             yield Pattern(sum(value for value, _ in slices), sum(mask for _, mask in slices))
 
@@ -160,7 +186,7 @@ class Pow(Scheme):
 
     def _leave(self, switch: int, target: Coordinates) -> int:
         """The port of the member closest to ``target``."""
-        low = self._clot.members(switch)[0]
+        low = self._members(switch)[0]
         halves = (self._higher(d, low[d], value) for d, value in enumerate(target))
         return 1 + sum(high << place for place, high in enumerate(reversed(list(halves))))
 

@@ -42,6 +42,7 @@ class Shortest(Scheme):
     name: ClassVar[str] = "shortest"
     summary: ClassVar[str] = "shortest paths, one entry per server; switches spread destinations over ports"
     source: ClassVar[str] = "the reference that all papers compare with"
+    ordered_by_distance = True
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -63,14 +64,14 @@ class Shortest(Scheme):
         if header.label == at:
             return DELIVER
         if self._prepared and links.down <= self.known.down:
-            ports = (np.flatnonzero(self._nearer(at)[:, header.label]) + 1).tolist()
+            ports = self._ports(at)[header.label]
             hops = int(self._hops[at, header.label])
         else:
-            ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
+            ports = tuple(self.shortest_paths.next_hop_ports(at, header.label, links))
             hops = self.shortest_paths.hops(at, header.label)
         return self.select(ports, header.label, hops) if ports else drop("no port on a shortest path is up")
 
-    def select(self, ports: list[int], destination: int, hops: int) -> NextHops:
+    def select(self, ports: Sequence[int], destination: int, hops: int) -> NextHops:
         """The next hops among the ports on shortest paths to a destination so many hops away: one of them."""
         number = 0 if self.fabric.relaying else spread(len(ports), destination, hops)
         return only(Forward(ports[number]))
@@ -86,11 +87,17 @@ class Shortest(Scheme):
             _ = self._hops
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
+        changed = self.changed_labels(at, before)
+        return changed is not None and not len(changed)
+
+    def changed_labels(self, at: int, before: Scheme) -> Sequence[int] | None:
         if not isinstance(before, Shortest) or not (self._prepared and before._prepared):
-            return False
-        if not np.array_equal(self._nearer(at), before._nearer(at)):
-            return False
-        return self.fabric.relaying or np.array_equal(self._hops[at] % 2, before._hops[at] % 2)
+            return None
+        changed = (self._nearer(at) != before._nearer(at)).any(axis=0)
+        if not self.fabric.relaying:  # the choice among ports depends on the distance
+            changed |= self._hops[at] % 2 != before._hops[at] % 2
+        found: list[int] = np.flatnonzero(changed).tolist()
+        return found
 
     @property
     def _prepared(self) -> bool:
@@ -114,6 +121,21 @@ class Shortest(Scheme):
     @cached_property
     def _recent(self) -> dict[int, BoolArray]:
         """The cache of the last node's :meth:`_nearer`."""
+        return {}
+
+    def _ports(self, at: int) -> list[tuple[int, ...]]:
+        """The ports on shortest paths to each server."""
+        if at not in self._recent_ports:
+            self._recent_ports.clear()
+            alike, kind = np.unique(np.packbits(self._nearer(at), axis=0), axis=1, return_inverse=True)
+            bits = np.unpackbits(alike, axis=0).T
+            sets = [tuple((np.flatnonzero(row) + 1).tolist()) for row in bits]
+            self._recent_ports[at] = [sets[one] for one in kind.ravel().tolist()]
+        return self._recent_ports[at]
+
+    @cached_property
+    def _recent_ports(self) -> dict[int, list[tuple[int, ...]]]:
+        """The cache of the last node's :meth:`_ports`."""
         return {}
 
     @cached_property

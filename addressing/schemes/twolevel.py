@@ -17,7 +17,7 @@ from addressing.header import Field, Forward, Header, Pattern, exact, prefix
 from addressing.rule import RuleScheme, State
 from addressing.scheme import ForwardingClass
 from topos.families.fattree import FatTree, Level
-from topos.family import Family
+from topos.family import Family, param
 
 _TEN = 10
 _OCTET = 8
@@ -31,10 +31,13 @@ class TwoLevel(RuleScheme):
     name: ClassVar[str] = "twolevel"
     summary: ClassVar[str] = "fat tree's two-level tables: prefixes down, host-id suffixes up"
     source: ClassVar[str] = "Al-Fares et al., SIGCOMM 2008, section 3, Algorithms 1 and 2"
+    ordered_by_distance = True
     label_field: ClassVar[Field] = Field.IPV4_DST
     #: In the paper .1 is the switch's own address.
     first_host: ClassVar[int] = 2
     host_bits = _OCTET
+
+    ip: str = param("IP versions that hosts use", choices=("4", "6", "both"), default="4")
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -61,6 +64,10 @@ class TwoLevel(RuleScheme):
 
     def ipv4(self, node: int) -> int:
         return self.label(node)
+
+    @property
+    def ip_versions(self) -> tuple[int, ...]:
+        return {"4": (4,), "6": (6,), "both": (4, 6)}[self.ip]
 
     # --- the rule -------------------------------------------------------------
 

@@ -102,11 +102,11 @@ class UpDown(RuleScheme):
 
 def _find_levels(level: NDArray[np.int64], root: int, start: Starts, peer: IntArray) -> None:
     """Write the levels of the nodes that a root reaches over nodes without a level."""
-    found, depth = np.array([root]), 0
-    while len(found):
-        level[found] = depth
+    frontier, depth = np.array([root]), 0
+    while len(frontier):
+        level[frontier] = depth
         depth += 1
-        counts = start[found + 1] - start[found]
+        counts = start[frontier + 1] - start[frontier]
         before = np.cumsum(counts) - counts
-        ends = peer[np.repeat(start[found] - before, counts) + np.arange(counts.sum())]
-        found = np.unique(ends[level[ends] == NONE])
+        ends = peer[np.repeat(start[frontier] - before, counts) + np.arange(counts.sum())]
+        frontier = np.unique(ends[level[ends] == NONE])

@@ -51,6 +51,7 @@ class Valiant(VertexScheme):
     name: ClassVar[str] = "valiant"
     summary: ClassVar[str] = "Valiant routing: minimal paths over a random server (tori) or group (Dragonfly)"
     source: ClassVar[str] = "Valiant and Brebner, 1981; Kim et al., Dragonfly, ISCA 2008, section 4.1"
+    ordered_by_distance = True
     #: A packet may turn round at its stop, or in a group when links fail meanwhile.
     hairpin: ClassVar[bool] = True
 

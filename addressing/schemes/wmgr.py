@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
-from addressing.algorithms.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
+from addressing.algorithms.scan.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
 from addressing.autoconfiguration import Autoconfiguration
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, only, prefix
 from addressing.scheme import ForwardingClass, Scheme
@@ -76,7 +76,7 @@ class Wmgr(Scheme):
     def scans(self) -> Scans:
         """Per node its ports in scan order."""
         if self.order == "searched":
-            from addressing.algorithms.wmgr_scan_search import searched  # loads numba
+            from addressing.algorithms.scan.wmgr_scan_search import searched  # loads numba
 
             return searched(self.fabric, self.root_node)
         built = in_port_order(self.fabric)

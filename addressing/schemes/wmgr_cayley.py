@@ -33,7 +33,7 @@ from addressing.automata.underlying import Underlying, underlying
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass, Scheme
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.family import Family, param
 from topos.graph import LinkState
 
@@ -61,6 +61,7 @@ class WmgrCayley(RuleScheme):
     name: ClassVar[str] = "wmgr-cayley"
     summary: ClassVar[str] = "word-metric routing on Cayley graphs, tori and BCube: shortest paths by Diff"
     source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, underlying Cayley graph; Algorithm 4 corrected"
+    ordered_by_distance = True
     computed: ClassVar[bool] = True
 
     order: str = param("letter order: natural, lex, colex, search, or ports such as 2.1.3", default="natural")
@@ -80,9 +81,9 @@ class WmgrCayley(RuleScheme):
     @cached_property
     def underlying(self) -> Underlying:
         """The Cayley graph under the topology."""
-        found = underlying(self.fabric.family)
-        assert found is not None
-        return found
+        group = underlying(self.fabric.family)
+        assert group is not None
+        return group
 
     @cached_property
     def structure(self) -> Structure:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from addressing.scheme import path
+from dcnlab.lab.contract.fields import argument
 from dcnlab.lab.course import answers
 from dcnlab.lab.course.answers import Marks
-from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.echo import ping_pairs
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.packets.echo import ping_pairs
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.coordinator.lab import Coordinator
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 FILE = Path(__file__).with_name("answers.yaml")
 KEYS = ("before", "after-link", "after-node", "cut")
@@ -37,8 +38,8 @@ class Prediction(Measurement[PredictionResult]):
 
     moment: str = argument("The prediction: before, after-link or after-node.", default="before")
 
-    def run(self, lab: RunningLab, context: Context) -> PredictionResult:
-        nodes = path(lab.scheme, *lab.two_servers(*ENDS), lab.link_state.state()) or ()
+    def run(self, lab: MeasuredLab, context: Context) -> PredictionResult:
+        nodes = path(lab.scheme, *lab.two_servers(*ENDS), lab.links) or ()
         names = [lab.fabric.name(node) for node in nodes]
         right = answers.words(answers.load(FILE, KEYS)[self.moment]) == names
         return PredictionResult([] if right else [self.moment], int(right))
@@ -59,7 +60,7 @@ class Separation(Measurement[SeparationResult]):
     name: ClassVar[str] = "separation"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> SeparationResult:
+    def run(self, lab: Coordinator, context: Context) -> SeparationResult:
         pairs = [answers.words(pair) for pair in answers.load(FILE, KEYS)["cut"] or []]
         links = tuple({link for pair in pairs for link in lab.links_named("link", pair)})
         if not links:

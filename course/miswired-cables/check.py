@@ -17,7 +17,7 @@ from topos.fabric import Fabric
 from topos.families.torus import Torus
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 HERE = Path(__file__).parent
 FILE = HERE / "answers.yaml"
@@ -42,7 +42,7 @@ class Answers(Measurement[AnswersResult]):
     name: ClassVar[str] = "answers"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> AnswersResult:
+    def run(self, lab: MeasuredLab, context: Context) -> AnswersResult:
         given = answers.load(FILE, ("swaps", "addresses", "numbers"))
         swaps = answers.section(FILE, given, "swaps")
         missed = [name for name, file in REPORTS.items() if not explains(swaps.get(name), HERE / file)]

@@ -12,7 +12,7 @@ from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class AllPaths(Measurement[PathsResult]):
     name: ClassVar[str] = "all-paths"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> PathsResult:
+    def run(self, lab: MeasuredLab, context: Context) -> PathsResult:
         graph = nx.Graph((link.a.node, link.b.node) for link in lab.fabric.links())
         shortest = dict(nx.all_pairs_shortest_path_length(graph))
         pairs = [(a, b) for a in graph for b in graph if a != b]
-        found = {(a, b): path(lab.running.scheme, a, b) for a, b in pairs}
+        found = {(a, b): path(lab.launched_scheme, a, b) for a, b in pairs}
         lengths = {(a, b): len(nodes) - 1 for (a, b), nodes in found.items() if nodes}
         ratios = [length / shortest[a][b] for (a, b), length in lengths.items()]
         mean = round(sum(ratios) / len(ratios), 3) if ratios else 0.0

@@ -18,7 +18,7 @@ from topos.fabric import Fabric
 from topos.graph import LinkState
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 FILE = Path(__file__).with_name("answers.yaml")
 FAR, NEAR = ("h0", "h7"), ("h0", "h1")
@@ -40,7 +40,7 @@ class Answers(Measurement[AnswersResult]):
     name: ClassVar[str] = "answers"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> AnswersResult:
+    def run(self, lab: MeasuredLab, context: Context) -> AnswersResult:
         given = answers.load(FILE, ("h0-h7", "h0-h1", "numbers"))
         wrong: list[str] = []
         counts = []
@@ -55,16 +55,16 @@ class Answers(Measurement[AnswersResult]):
         return AnswersResult([*wrong, *missing], *counts, len(right) - len(missing))
 
 
-def right_numbers(lab: RunningLab) -> dict[str, int]:
+def right_numbers(lab: MeasuredLab) -> dict[str, int]:
     """A larger network's, and the parallel paths that a cut leaves in this one."""
     large = Fabric.of(family("bcube:8,3"))
     ports = len(list(large.ports(0)))
     down = LinkState(down=frozenset(lab.links_named("link", ["h0", "s0"])))
-    left = path_count(lab.running.scheme, *lab.two_servers(*FAR), down)
+    left = path_count(lab.launched_scheme, *lab.two_servers(*FAR), down)
     return {"servers": large.servers, "ports": ports, "paths-after-cut": left}
 
 
-def parallel(lab: RunningLab, source: str, target: str, paths: Sequence[list[str]]) -> list[list[str]]:
+def parallel(lab: MeasuredLab, source: str, target: str, paths: Sequence[list[str]]) -> list[list[str]]:
     """Those that exist, and share no inner node with one before."""
     used: set[str] = set()
     good = []
@@ -76,7 +76,7 @@ def parallel(lab: RunningLab, source: str, target: str, paths: Sequence[list[str
     return good
 
 
-def exists(lab: RunningLab, source: str, target: str, path: list[str]) -> bool:
+def exists(lab: MeasuredLab, source: str, target: str, path: list[str]) -> bool:
     """Whether a path leads over links from the source to the target."""
     if len(path) < 2 or (path[0], path[-1]) != (source, target):
         return False

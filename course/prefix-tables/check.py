@@ -13,10 +13,11 @@ from dcnlab.lab.course.answers import Marks
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.inspection import tables
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.probe import Probe
 from dcnlab.lab.options.config import resolve
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 FILE = Path(__file__).with_name("answers.yaml")
 SWITCHES = ("s0", "s9")
@@ -40,12 +41,12 @@ class Tables(Measurement[TablesResult]):
     name: ClassVar[str] = "tables"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> TablesResult:
+    def run(self, lab: MeasuredLab, context: Context) -> TablesResult:
         given = answers.load(FILE, (*SWITCHES, "sizes"))
         found = {switch: list(flows(switch, answers.section(FILE, given, switch))) for switch in SWITCHES}
         for switch, lines in found.items():
-            install(lab, switch, lines)
-        lab.await_tables()
+            with context.probe(TablesProbe, lab.node(switch)) as probe:
+                probe.install(switch, lines)
         empty = [switch for switch, lines in found.items() if not lines]
         wrong = answers.wrong(answers.section(FILE, given, "sizes"), right_sizes())
         most = max(len(lines) for lines in found.values())
@@ -64,12 +65,16 @@ def flows(switch: str, table: Mapping[str, object]) -> Iterator[str]:
         yield f"priority={network.prefixlen + 1},ip,nw_dst={network},actions=output:{port}"
 
 
-def install(lab: RunningLab, switch: str, lines: list[str]) -> None:
-    """Empty the switch's table of IPv4 and install the entries."""
-    shard = lab.running.shard(switch)
-    shard.run("ovs-ofctl", "-O", "OpenFlow13", "del-flows", switch, "ip")
-    for line in lines:
-        shard.run("ovs-ofctl", "-O", "OpenFlow13", "add-flow", switch, line)
+class TablesProbe(Probe):
+    """The machine of a switch."""
+
+    def install(self, switch: str, lines: list[str]) -> None:
+        """Empty the switch's table of IPv4 and install the entries."""
+        shard = self.lab.running.shard(switch)
+        shard.run("ovs-ofctl", "-O", "OpenFlow13", "del-flows", switch, "ip")
+        for line in lines:
+            shard.run("ovs-ofctl", "-O", "OpenFlow13", "add-flow", switch, line)
+        self.lab.await_tables()
 
 
 def right_sizes() -> dict[str, int]:

@@ -15,7 +15,7 @@ from dcnlab.lab.instruments.measurement import Context, Measurement
 from topos.graph import LinkState
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 FILE = Path(__file__).with_name("answers.yaml")
 #: Without the label of h0, the root, which is the empty word.
@@ -41,8 +41,8 @@ class Answers(Measurement[AnswersResult]):
     name: ClassVar[str] = "answers"
     command: ClassVar[bool] = False
 
-    def run(self, lab: RunningLab, context: Context) -> AnswersResult:
-        scheme = lab.running.scheme
+    def run(self, lab: MeasuredLab, context: Context) -> AnswersResult:
+        scheme = lab.launched_scheme
         if not isinstance(scheme, Wmgr):
             raise UsageError("this exercise is about the scheme wmgr")
         cut = scheme.with_failures(LinkState(down=frozenset(lab.links_named("link", CUT))))
@@ -64,7 +64,7 @@ def labels(scheme: Wmgr) -> dict[str, list[str]]:
     return {name: [str(letter) for letter in scheme.embedding.words[int(name[1:])]] for name in LABELLED}
 
 
-def walk(lab: RunningLab, scheme: Wmgr, a: str, b: str) -> list[str]:
+def walk(lab: MeasuredLab, scheme: Wmgr, a: str, b: str) -> list[str]:
     """The nodes of the path that the scheme takes."""
     nodes = path(scheme, *lab.two_servers(a, b)) or ()
     return [lab.fabric.name(node) for node in nodes]

@@ -1,33 +1,26 @@
 """The command line: ``dcnlab``.
 
 ``commands/`` has one file for each command, found by its name: ``commands/complete_graph.py`` is
-``dcnlab complete-graph``.  Measurements (ping, iperf, stream, stats ...) are commands made from their classes.
-The program imports only the command that it runs.
+``dcnlab complete-graph``.  Operations (fail, restore, impair, restart ...) and measurements (ping, iperf, stats
+...) are commands made from their classes.  The program imports only the command that it runs.
 
-    program.py               runs the program; an error is one line and an exit code
-    loading.py               which commands are imported
-    app.py                   the program of typer; ``@command`` adds a command
-    quick.py                 plain command lines, read without typer's machinery
-    measurement_commands.py  a command for every registered measurement
+    program.py        runs the program; an error is one line and an exit code
+    loading.py        which commands are imported
+    app.py            the program of typer; ``@command`` adds a command
+    summaries.py      what lists say of commands, topologies and schemes that are not imported
+    words.py          has typer keep words as they are
+    from_classes/     commands that are made from classes
+    parameters/       what commands take: arguments, options, words that the shell completes
+    at_prompt.py      runs commands for the prompt of a lab
+    prompted.py       one such command, as a program
 
-    arguments.py             arguments that commands share: labs, nodes, topologies, schemes
-    options.py               options that commands share, checked before any work begins
-    lab_options.py           the options of labs
-    custom.py                the option --custom
-    at_prompt.py             runs commands for the prompt of a lab
-    prompted.py              one such command, as a program
-    completion.py            words that the shell completes
-
-    show.py                  output: JSON for scripts, tables for people
-    launching.py             output while a lab is launched
-    outcome.py               the outcome of a scenario
-    sweeping.py              what varies in a sweep of a scenario, and its outcome
-    link_change.py           fail, restore and heal
-    process_change.py        restart, kill and pause
-    cluster.py               the Dask cluster on which commands of the evaluator compute
-    spec_lists.py            comma-separated topologies and schemes
-    catalogue.py             topologies and schemes as table rows
-    demonstration.py         the steps of `dcnlab demo`
+    show.py           output: JSON for scripts, tables for people
+    launching.py      output while a lab is launched
+    outcome.py        the outcome of a scenario
+    sweeping.py       what varies in a sweep of a scenario, and its outcome
+    side_by_side.py   what is computed of two labs that are shown side by side
+    catalogue.py      topologies and schemes as table rows
+    demonstration.py  the steps of `dcnlab demo`
 
 Exit codes: 0 success, 1 failure or a test that did not hold, 2 a wrong request.  With --json standard
 output is one JSON value, also for an error: {"error": "...", "exit": 2}.
@@ -57,7 +50,10 @@ def main() -> NoReturn:
         from dcnlab.cli import program
     except KeyboardInterrupt:  # the import takes long enough to be interrupted
         sys.exit(130)
-    program.main()
+    try:
+        program.main()
+    finally:
+        gc.freeze()  # else Python looks through all objects at its end, for a fifth of a short command's time
 
 
 def _open_missing() -> None:

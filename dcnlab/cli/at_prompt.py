@@ -20,14 +20,14 @@ class AboutLab:
 
     def summaries(self) -> dict[str, str]:
         """What each command does, by its name."""
-        found: dict[str, str] = json.loads(self._run([], stdout=subprocess.PIPE).stdout)
-        return found
+        summaries: dict[str, str] = json.loads(self._run([], stdout=subprocess.PIPE).stdout)
+        return summaries
 
-    def run(self, words: list[str]) -> None:
+    def run(self, argv: list[str]) -> None:
         """Run a command to its end; it says so itself when there is none of that name."""
         # An input that is no terminal is the prompt's: its next lines.
-        self._run(words, stdin=None if os.isatty(0) else subprocess.DEVNULL)
+        self._run(argv, stdin=None if os.isatty(0) else subprocess.DEVNULL)
 
-    def _run(self, words: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-        command = python_process.command(_PROGRAM, self._lab, *words)
+    def _run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        command = python_process.command(_PROGRAM, self._lab, *argv)
         return subprocess.run(command, env=python_process.environment(), check=False, **options)

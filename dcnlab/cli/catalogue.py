@@ -88,16 +88,27 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
 def markdown() -> str:
     """Both tables as Markdown."""
     lines = [
-        "| topology | forwards | example | servers | switches | schemes |",
+        "| example | topology | forwards | servers | switches | schemes |",
         "|---|---|---|---|---|---|",
     ]
     for t in topologies():
         fits = " ".join(f"`{name}`" for name in t["schemes"])
-        row = (f"`{t['usage']}`", t["centric"], f"`{t['example']}`", t["servers"], t["switches"], fits)
+        drawn = f"![{t['example']}](images/families/{t['name']}.svg) `{t['example']}`"
+        row = (drawn, f"`{t['usage']}`", t["centric"], t["servers"], t["switches"], fits)
         lines.append("| " + " | ".join(map(str, row)) + " |")
     lines += ["", "| scheme | rule | source |", "|---|---|---|"]
     lines += [f"| `{s['usage']}` | {s['summary']} | {s['source']} |" for s in schemes()]
     return "\n".join(lines)
+
+
+def thumbnail(name: str) -> str:
+    """The example of a family as a small SVG without text, in one line."""
+    from dcnlab.lab.drawing.figure import Figure, Look
+    from dcnlab.lab.drawing.svg import written
+
+    fabric = fabric_of(registry.known()[name].example)
+    drawn = written(Figure(fabric, look=Look(_THUMBNAIL, caption=False, names=False)))
+    return re.sub(r"\s*\n\s*", "", drawn) + "\n"
 
 
 def rewrite(text: str) -> str:
@@ -107,6 +118,13 @@ def rewrite(text: str) -> str:
 
 _MARKS = re.compile(r"(<!-- catalogue:.*?-->)(.*?)(<!-- /catalogue -->)", re.DOTALL)
 
+#: Inches.
+_THUMBNAIL = 1.6
+
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        Path(name).write_text(rewrite(Path(name).read_text()))
+    for page in map(Path, sys.argv[1:]):
+        page.write_text(rewrite(page.read_text()))
+        pictures = page.parent / "images" / "families"
+        pictures.mkdir(exist_ok=True)
+        for name in registry.known():
+            (pictures / f"{name}.svg").write_text(thumbnail(name))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dcnlab.lab.operations.answers import Configured
+    from dcnlab.lab.contract.lab import Configured
 
 
 @contextmanager
@@ -24,8 +24,8 @@ def stages(quiet: bool) -> Iterator[Any]:
         yield lambda stage: status.update(f"making {stage}")
 
 
-def show_configured(found: Configured) -> None:
+def show_configured(configured: Configured) -> None:
     """Print the duration and the frames of AACM or labelling."""
-    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(found.frames.items()))
-    what = "labels" if found.protocol == "labelling" else "addresses"
-    print(f"{found.protocol}: all servers have {what} after {found.ms} ms; frames: {frames}")
+    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(configured.frames.items()))
+    what = "labels" if configured.protocol == "labelling" else "addresses"
+    print(f"{configured.protocol}: all servers have {what} after {configured.ms} ms; frames: {frames}")

@@ -1,6 +1,7 @@
-"""Which commands the program imports: the one that the command line names, or all of them.
+"""Which commands the program imports: the one that the command line names.
 
-A command is a file of ``dcnlab/cli/commands``, found by its name, or a measurement class.
+A command is a file of ``dcnlab/cli/commands``, found by its name, or made from the class of an operation or a
+measurement.
 """
 
 from __future__ import annotations
@@ -8,59 +9,63 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from itertools import takewhile
 
 from dcnlab.cli import commands
-from dcnlab.cli.app import app, sort_commands
-
-#: Options of the program after which a command follows.
-_BEFORE_COMMANDS = {"-v", "--verbose"}
+from dcnlab.cli.app import app
 
 
-def load(words: list[str]) -> None:
-    """Import what these words of the command line need.
+def load(argv: list[str]) -> None:
+    """Import the command that these words of the command line name.
 
-    That is one command, unless they name none or ask for the program's help, or a shell completes the name of
-    a command.
+    Where they name none of dcnlab's own, import those from elsewhere, which may be meant or are to be listed.
     """
-    before = list(takewhile(lambda word: word.startswith("-"), words))
-    name = words[len(before)] if len(before) < len(words) else ""
+    name = next((word for word in argv if not word.startswith("-")), "")
     if _is_registered(name):
         return
-    if name and _BEFORE_COMMANDS.issuperset(before):
+    if name:
         _load_command(name)
-    if not _is_registered(name):
-        load_all()
-    if not _is_registered(name):  # it may be a measurement from elsewhere
-        from dcnlab.cli import measurement_commands
+    if _is_registered(name):
+        return
+    from topos import plugins
 
-        measurement_commands.add_others(words)
-        sort_commands()
+    if name or plugins.installed("dcnlab.measurements", "dcnlab.operations"):
+        from dcnlab.cli.from_classes import measurements as measurement_commands
+        from dcnlab.cli.from_classes import operations as operation_commands
+
+        measurement_commands.add_others(argv)
+        operation_commands.add_others()
 
 
 @cache
 def load_all() -> None:
     """Import every command of dcnlab's own."""
-    from dcnlab.cli import measurement_commands
+    from dcnlab.cli.from_classes import measurements as measurement_commands
+    from dcnlab.lab import operations
 
-    for name in _files():
+    for name in (*files(), *operations.known().builtin()):
         _load_command(name)
     measurement_commands.add_builtin()
-    sort_commands()
 
 
 def _load_command(name: str) -> None:
-    """Import the file of a command, or make the command of a measurement; nothing for other names."""
-    if name in _files():
-        importlib.import_module(f"{commands.__name__}.{_files()[name]}")
+    """Import the file of a command, or make that of an operation or a measurement; nothing for other names."""
+    if name in files():
+        importlib.import_module(f"{commands.__name__}.{files()[name]}")
         return
-    from dcnlab.cli import measurement_commands
+    from dcnlab.lab import operations
+
+    if operations.known().is_builtin(name):
+        from dcnlab.cli.from_classes import operations as operation_commands
+
+        operation_commands.add_builtin(name)
+        return
+    from dcnlab.cli.from_classes import measurements as measurement_commands
 
     measurement_commands.add_builtin(name)
 
 
 @cache
-def _files() -> dict[str, str]:
+def files() -> dict[str, str]:
     """The commands that have a file, with the name of its module."""
     return {info.name.replace("_", "-"): info.name for info in pkgutil.iter_modules(commands.__path__)}
 

@@ -17,9 +17,9 @@ def show(outcome: ScenarioResult) -> None:
     table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
     for name, flows in outcome.flows.items():
         predicted = (("predicted", list(flows.predicted)),) if flows.predicted else ()
-        found = bins_table(flows.measured.bins, *predicted)
+        bins = bins_table(flows.measured.bins, *predicted)
         print()
-        table((name, *found.columns[1:]), found.rows)
+        table((name, *bins.columns[1:]), bins.rows)
     for line in outcome.warnings():
         print(f"note: {line}")
     if not outcome.verdicts:
@@ -35,7 +35,9 @@ def show(outcome: ScenarioResult) -> None:
 
 
 def _words(result: dict[str, Any]) -> str:
-    return ", ".join(f"{figure} {_value(value)}" for figure, value in result.items())
+    """The figures; of the verdict on them one word, since a note has the rest."""
+    short = {"verdict": str(result["verdict"]).partition(":")[0]} if "verdict" in result else {}
+    return ", ".join(f"{figure} {_value(value)}" for figure, value in {**result, **short}.items())
 
 
 def _value(value: object) -> str:

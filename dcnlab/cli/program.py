@@ -7,15 +7,14 @@ import io
 import logging
 import os
 import sys
-import traceback
 import warnings
 from itertools import dropwhile, takewhile
 from typing import Any, NoReturn
 
 import typer
 
-from dcnlab.cli import quick
-from dcnlab.cli.app import QUICK, app
+from dcnlab.cli import words
+from dcnlab.cli.app import app
 from dcnlab.cli.loading import load
 from dcnlab.cli.show import StdoutState, harmless, print_json
 from dcnlab.lab.errors import LabError
@@ -36,7 +35,8 @@ def main() -> NoReturn:
     warnings.showwarning = _show_warning
     try:
         load(sys.argv[1:] or _completed())
-        sys.exit(_run(sys.argv[1:]))
+        words.keep()
+        sys.exit(app(prog_name=app.info.name, standalone_mode=False) or 0)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except _ParseError as error:
@@ -57,8 +57,8 @@ def main() -> NoReturn:
 def _completed() -> list[str]:
     """The words of the command line that a shell asks to complete, as far as they name a command."""
     typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    words = typed.split()[1:] if "_DCNLAB_COMPLETE" in os.environ else []
-    return words if len(words) > 1 else []
+    argv = typed.split()[1:] if "_DCNLAB_COMPLETE" in os.environ else []
+    return argv if len(argv) > 1 else []
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **_: Any) -> None:
@@ -68,22 +68,6 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: Any, 
     elif str(message) not in _noted:
         _noted.add(str(message))
         print(harmless(f"note: {message}"), file=sys.stderr)
-
-
-def _run(words: list[str]) -> int:
-    """Run the command that these words name; its exit code."""
-    if words and words[0] in QUICK:
-        command = next(info for info in app.registered_commands if info.name == words[0])
-        assert command.callback is not None
-        interspersed = (command.context_settings or {}).get("allow_interspersed_args", True)
-        values = quick.read(command.callback, words[1:], interspersed)
-        if values is not None:
-            try:
-                command.callback(**values)
-            except typer.Exit as done:
-                return done.exit_code
-            return 0
-    return app(prog_name=app.info.name, standalone_mode=False) or 0
 
 
 def _discard_output() -> None:
@@ -109,6 +93,8 @@ def _keep_traceback() -> str:
 
     try:
         file = runtime.directory() / "traceback.txt"
+        import traceback  # after an error in the program itself
+
         file.write_text(traceback.format_exc())
     except (OSError, LabError):
         return "`dcnlab -v` shows the traceback"
@@ -133,12 +119,12 @@ def _fail(text: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _wants_json(words: list[str]) -> bool:
+def _wants_json(line: list[str]) -> bool:
     """Whether a command that has the option is given ``--json``.
 
     What follows ``exec LAB NODE`` belongs to the user's program.
     """
-    own = words[: words.index("--")] if "--" in words else words
+    own = line[: line.index("--")] if "--" in line else line
     own = list(dropwhile(lambda word: word.startswith("-"), own))  # the program's own options
     info = next((info for info in app.registered_commands if own and own[0] == info.name), None)
     if info is None or info.callback is None:

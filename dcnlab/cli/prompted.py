@@ -31,14 +31,14 @@ def main() -> None:
     program.main()
 
 
-def named(info: Any, lab: str, words: list[str]) -> list[str]:
+def named(info: Any, lab: str, argv: list[str]) -> list[str]:
     """The command line of a command with the name of the lab, which the user may have written too."""
-    name, *rest = words
+    name, *rest = argv
     interspersed = (info.context_settings or {}).get("allow_interspersed_args", True)
     options = [] if interspersed else list(takewhile(lambda word: word.startswith("-"), rest))
     rest = rest[len(options) :]
-    if rest[:1] == [lab] or "--help" in words[:2]:
-        return words
+    if rest[:1] == [lab] or "--help" in argv[:2]:
+        return argv
     return [name, *options, lab, *rest]
 
 
@@ -49,8 +49,8 @@ def _summary(info: Any) -> str:
 def _takes_lab(info: Any) -> bool:
     """Whether the first argument of a command names a lab, or can."""
     first = next(iter(inspect.signature(info.callback, eval_str=True).parameters.values()), None)
-    found = getattr(first.annotation, "__metadata__", ()) if first is not None else ()
-    return any("LAB" in (getattr(one, "metavar", None) or "") for one in found)
+    metadata = getattr(first.annotation, "__metadata__", ()) if first is not None else ()
+    return any("LAB" in (getattr(one, "metavar", None) or "") for one in metadata)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -67,12 +68,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
         _print_folded(columns, cells, title)
 
 
+def _pipe_width() -> int:
+    """The width of tables for a file or another program: the variable COLUMNS, else a wide one."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else _PIPE_WIDTH
+
+
 def fits(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bool:
     """Whether :func:`table` would fold no cell."""
     import shutil
 
     widths = [max(map(len, map(str, column))) for column in zip(columns, *rows, strict=True)]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _pipe_width()
     return sum(widths) + len(widths) - 1 <= width
 
 
@@ -84,7 +91,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     lines = [columns, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     plain = all(cell.isascii() and cell.isprintable() for line in lines for cell in line)
-    if not plain or sum(widths) + 2 * (len(widths) - 1) > _PIPE_WIDTH:
+    if not plain or sum(widths) + 2 * (len(widths) - 1) > _pipe_width():
         return False
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
@@ -96,7 +103,7 @@ def _print_folded(columns: Sequence[str], rows: Iterable[Sequence[str]], title: 
     from rich.console import Console
     from rich.table import Column, Table
 
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else _pipe_width())
     words = [max(map(len, name.split()), default=0) for name in columns]
     # Headings are broken inside a word only where the terminal is too narrow for their words.
     whole = sum(words) + len(words) - 1 <= console.width
@@ -176,18 +183,32 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
         yield Bar(functools.partial(shown.update, shown.add_task("evaluating", total=None)))
 
 
+def _said_once(text: str) -> Callable[[str], None]:
+    """What says that kernels are compiled: one line on standard error, at the first."""
+    said = False
+
+    def say(kernel: str) -> None:
+        nonlocal said
+        if kernel and not said:
+            said = True
+            print(f"{text}: compiling, once on this machine", file=sys.stderr, flush=True)
+
+    return say
+
+
 @contextmanager
 def working(text: str) -> Iterator[Callable[[str, float | None], None]]:
     """A line on the terminal while something is computed, removed at the end: the text, then the phase and
     the share of it that is done, which the function given is called with, and kernels that are being
     compiled."""
+    from addressing.jit import compilations
+
     if not sys.stderr.isatty():
-        yield lambda phase, share: None
+        with compilations(_said_once(text)):
+            yield lambda phase, share: None
         return
     from rich.console import Console
     from rich.markup import escape
-
-    from addressing.jit import compilations
 
     shown = text
 
@@ -222,14 +243,14 @@ def print_notes(name: str, notes: Iterable[str]) -> None:
 def controlled(info: Mapping[str, Any], whole: bool = True) -> str:
     """The controller of a lab in a few words, from the result of ``info``: ``remote:127.0.0.1:6653 3/8``, or
     only its kind, ``remote 3/8``."""
-    found = info.get("controller")
-    if not found or not found["switches"]:
-        return "-" if found else ""
-    complete = found["connected"] == found["switches"] and not found["by_hand"]
-    text = str(found["controller"])
+    state = info.get("controller")
+    if not state or not state["switches"]:
+        return "-" if state else ""
+    complete = state["connected"] == state["switches"] and not state["by_hand"]
+    text = str(state["controller"])
     if text == "none" or (complete and text == "ours"):
         return text
-    return f"{text if whole else text.partition(':')[0]} {found['connected']}/{found['switches']}"
+    return f"{text if whole else text.partition(':')[0]} {state['connected']}/{state['switches']}"
 
 
 def print_ended(name: str, ended: Iterable[str]) -> None:

@@ -6,26 +6,27 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dcnlab.cli.parameters.spec_lists import split_specs, words
 from dcnlab.cli.show import cell, table
-from dcnlab.cli.spec_lists import split_specs, words
 from dcnlab.lab.errors import UsageError
 
 if TYPE_CHECKING:
+    from dcnlab.experiments.summary import Mean
     from dcnlab.experiments.sweep import Sweep
 
 
 def read_matrix(texts: Sequence[str]) -> dict[str, list[Any]]:
     """The values by key of ``scheme=brp,wmgr``; numbers are read as YAML reads them."""
-    found: dict[str, list[Any]] = {}
+    matrix: dict[str, list[Any]] = {}
     for text in texts:
         key, equals, values = text.partition("=")
         if not equals or not key.strip() or not words(values):
             raise UsageError(f"--matrix takes KEY=VALUE,VALUE..., not {text!r}: write scheme=brp,wmgr")
         if key.strip() in ("topology", "scheme"):
-            found[key.strip()] = list(split_specs(values))
+            matrix[key.strip()] = list(split_specs(values))
         else:
-            found[key.strip()] = [_value(text, value) for value in words(values)]
-    return found
+            matrix[key.strip()] = [_value(text, value) for value in words(values)]
+    return matrix
 
 
 def _value(text: str, value: str) -> Any:
@@ -39,13 +40,18 @@ def _value(text: str, value: str) -> Any:
         raise UsageError(f"--matrix {text!r}: cannot read the value {value!r}: quote it as in YAML") from None
 
 
+def _runs(mean: Mean) -> str:
+    """How many runs count, and for how many of them the machine was too slow."""
+    return f"{mean.runs} ({mean.machine_limited} machine-limited)" if mean.machine_limited else str(mean.runs)
+
+
 def show_sweep(sweep: Sweep) -> None:
     """Print the means, and which runs did not hold."""
     means = sweep.means()
     if means:
         keys = list(means[0].values)
         rows = [
-            (*mean.values.values(), mean.figure, mean.runs, str(mean), cell(mean.predicted)) for mean in means
+            (*mean.values.values(), mean.figure, _runs(mean), str(mean), cell(mean.predicted)) for mean in means
         ]
         heads = (*keys, "figure", "runs", "mean ± 95 %", "predicted")
         shown = len(heads) if any(mean.predicted is not None for mean in means) else len(heads) - 1

@@ -16,7 +16,9 @@
     worker_processes.py  fresh Python processes for it, and what any worker loads first
     sweep.py         increasing shares of failures: ``dcnlab sweep``
     cost.py          price and power of networks: ``dcnlab cost``
+    sizing.py        instances of families by servers, price or switches: ``dcnlab size``, ``compare --equal``
     borel_search.py  the largest Borel Cayley graph of a diameter: ``dcnlab borel-search``
+    seeds.py         what seeds draw: networks, traffic, failures
     statistics.py    means with confidence intervals
     averages.py      means over seeds of a comparison's results
 

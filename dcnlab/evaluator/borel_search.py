@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import inlined, threaded
-from topos.galois import is_prime
+from topos.constructions.galois import is_prime
 from topos.graph import IntArray
 
 #: The number of graphs per batch.
@@ -81,10 +81,10 @@ def search(diameter: int, start: int = 0) -> Iterator[SearchState]:
     since = start or (best.nodes + 1 if best else int(_PLENTIFUL * 3**diameter))
     for group in _groups(since, _moore(diameter)):
         for batch in _batches(_exponents(group.k)):
-            found, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
-            best = found or best
+            hit, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
+            best = hit or best
             yield SearchState(since, group.nodes - 1, graphs, best)
-            if found:
+            if hit:
                 break
 
 
@@ -97,9 +97,9 @@ def _stride(diameter: int) -> Iterator[SearchState]:
         if group.nodes >= wanted:
             pairs = _exponents(group.k)
             batch = pairs[:: max(1, -(-len(pairs) // _BATCH))]
-            found, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
-            if found:
-                best, wanted = found, int(_STRIDE * found.nodes)
+            hit, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
+            if hit:
+                best, wanted = hit, int(_STRIDE * hit.nodes)
             yield SearchState(0, 0, graphs, best)
 
 

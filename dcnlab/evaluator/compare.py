@@ -17,7 +17,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -33,14 +33,15 @@ from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import OF_OPTIMAL, Conditions, check
 from dcnlab.evaluator.optimum.beside import without_optimal
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.seeds import Draw
 from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool, with_custom
 from topos import plugins
-from topos.registry import is_seeded, parse
+from topos.registry import is_seeded, parse, with_seed, without_seed
 from topos.spec import SpecError, split_spec
 
 #: Incremented when results change; part of every request's hash.
-FORMAT = 5
+FORMAT = 7
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]
@@ -76,7 +77,8 @@ class Request:
 
     ``metrics`` is a comma-separated list of further metrics (see :mod:`dcnlab.evaluator.metrics`),
     measured under ``traffic`` with paths by ``flows`` and, for latency and fct, ``load``; ``flow_control`` is
-    for latency.
+    for latency; ``gap`` and ``paths`` are for the optimum.  ``seed`` draws traffic, paths and samples, and,
+    unless they have seeds of their own, a random network and the failures; None for what nothing draws.
     """
 
     topology: str
@@ -91,6 +93,10 @@ class Request:
     load: float = 0.0
     flow_control: FlowControl = "none"
     flows: str = "hashed"
+    gap: str = "1%"
+    paths: str = ""
+    graph_seed: int | None = None
+    failure_seed: int | None = None
 
     @property
     def key(self) -> str:
@@ -102,7 +108,7 @@ def requests(
     topologies: Sequence[str],
     schemes: Sequence[str],
     failures: Sequence[str] = ("",),
-    seeds: Sequence[int] = (1,),
+    seeds: Sequence[int | Draw] = (1,),
     *,
     pairs: str = "servers",
     failure_knowledge: FailureKnowledge = "yes",
@@ -112,13 +118,15 @@ def requests(
     loads: Sequence[float] = (0.5,),
     flow_control: FlowControl = "none",
     flows: str = "hashed",
+    gap: str = "1%",
+    paths: str = "",
 ) -> list[Request]:
     """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
     A ``pattern`` requests throughput under it; ``optimal`` is no scheme by itself, but adds the optimum and the
-    share of it that each scheme reaches.  A seed draws the failures, the sampled pairs, and
-    a random topology whose specification names no seed.  What no seed changes is evaluated once.
-    Raises SpecError with one line.
+    share of it that each scheme reaches.  A seed draws the failures, the sampled pairs, and a random topology
+    whose specification names no seed; a :class:`Draw` has a seed for each.  What no seed changes is evaluated
+    once.  Raises SpecError with one line.
     """
     schemes, optimal = without_optimal(schemes)
     more = (*(("throughput",) if pattern else ()), *(OF_OPTIMAL if optimal else ()))
@@ -127,28 +135,32 @@ def requests(
     for load in loads:
         check(
             wanted,
-            Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control, flows=flows),
+            Conditions(
+                load=load,
+                traffic=pattern or "all-to-all",
+                flow_control=flow_control,
+                flows=flows,
+                gap=gap,
+                paths=paths,
+            ),
         )
     check_pairs(pairs)
     failures = [text if sizes_of(text) else "" for text in failures]  # one error here, not one per evaluation
-    found: dict[Request, None] = {}
-    for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
-        family = parse(text)
-        if split_spec(scheme)[0] in compatible_schemes(family):
-            spec, names = text if "seed=" in text else family.spec, ",".join(wanted)
+    requests_once: dict[Request, None] = {}
+    draws = [Draw.of(seed) if isinstance(seed, int) else seed for seed in seeds]
+    for text, scheme, failing, load, draw in itertools.product(topologies, schemes, failures, at, draws):
+        if split_spec(scheme)[0] in compatible_schemes(parse(text)):
+            spec, own = without_seed(with_seed(text, draw.graph))
             one = Request(
-                spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control,
-                flows,
+                spec, scheme, pairs, failing, draw.traffic, failure_knowledge, hops, pattern, ",".join(wanted),
+                load, flow_control, flows, gap, paths, own, draw.failures if failing else None,
             )  # fmt: skip
-            found[one if _uses_seed(one) else dataclasses.replace(one, seed=seeds[0])] = None
-    if not found:
+            together = draw == Draw.of(draw.traffic) and (failing or is_seeded(text))
+            used = one.metrics or one.pairs.startswith("sample") or together
+            requests_once[one if used else replace(one, seed=draws[0].traffic)] = None
+    if not requests_once:
         raise SpecError("none of these schemes fits any of these topologies")
-    return list(found)
-
-
-def _uses_seed(one: Request) -> bool:
-    """Whether another seed could give another result: without failures and samples one evaluation is enough."""
-    return bool(one.failures or one.metrics or one.pairs.startswith("sample") or is_seeded(one.topology))
+    return list(requests_once)
 
 
 def run_job(request: Request) -> Row:
@@ -159,6 +171,8 @@ def run_job(request: Request) -> Row:
         pairs=request.pairs,
         failures=request.failures,
         seed=request.seed,
+        graph_seed=request.graph_seed,
+        failure_seed=request.failure_seed,
         failure_knowledge=request.failure_knowledge,
         hops=request.hops,
         metrics=tuple(filter(None, request.metrics.split(","))),
@@ -166,6 +180,8 @@ def run_job(request: Request) -> Row:
         load=request.load or 0.5,
         flow_control=request.flow_control,
         flows=request.flows,
+        gap=request.gap,
+        paths=request.paths,
     )
     whole = report.as_dict()
     [scheme] = whole.pop("schemes")

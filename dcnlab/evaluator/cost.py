@@ -50,14 +50,19 @@ class Prices(BaseModel):
     def switch(self, ports: int) -> tuple[int, Unit]:
         """The smallest switch with at least ``ports`` ports: (its ports, its price).
 
-        Raises SpecError if all are smaller.
+        If all are smaller: as many of the largest as a folded Clos network of two levels takes, which blocks
+        nothing.  Raises SpecError for more ports than that has, and where no switch is listed.
         """
         size = min((size for size in self.switches if size >= ports), default=None)
-        if size is None:
-            raise SpecError(
-                f"prices: no switch with {ports} ports: the largest has {max(self.switches, default=0)}"
-            )
-        return size, self.switches[size]
+        if size is not None:
+            return size, self.switches[size]
+        largest = max(self.switches, default=0)
+        if ports > largest * (largest // 2):
+            raise SpecError(f"prices: no switch with {ports} ports: the largest has {largest}")
+        leaves, spines = -(-ports // (largest // 2)), -(-ports // largest)
+        unit, count = self.switches[largest], leaves + spines
+        # Not validated: the sum of several may exceed the bound of one price.
+        return ports, Unit.model_construct(price=count * unit.price, watts=count * unit.watts)
 
     def nic(self, ports: int) -> Unit:
         """The smallest NIC with at least ``ports`` ports.

@@ -15,18 +15,12 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
 from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.graph.sweeps import Counts
 from dcnlab.evaluator.metrics import Progress
 from dcnlab.evaluator.routing import pair_distances
 from dcnlab.evaluator.routing.histogram import distance_histogram, plus
-from dcnlab.evaluator.routing.path_lengths import (
-    EMPTY,
-    FailureKnowledge,
-    PathLengths,
-    all_alike,
-    path_lengths,
-)
+from dcnlab.evaluator.routing.path_lengths import EMPTY, FailureKnowledge, PathLengths, all_alike, path_lengths
 from dcnlab.evaluator.worker_processes import with_custom
+from topos.arrays import Longs
 from topos.fabric import Fabric
 from topos.registry import fabric
 
@@ -40,6 +34,7 @@ class Asked:
     pairs: str
     failures: str
     seed: int
+    failure_seed: int | None
     failure_knowledge: FailureKnowledge
     hops: Hops
 
@@ -49,7 +44,7 @@ class Found:
     """The path lengths of each scheme, and how many pairs are how far apart."""
 
     lengths: tuple[PathLengths, ...]
-    histogram: Counts
+    histogram: Longs
 
     def plus(self, other: Found) -> Found:
         """Those of both sets of pairs."""
@@ -74,7 +69,7 @@ def compute(executor: Executor, asked: Asked, shares: int, progress: Progress) -
 def measure(asked: Asked, shares: int, number: int) -> Found:
     """The figures of one share, in a worker."""
     network = _network(asked.topology)
-    failed = failing.draw(network, asked.failures, asked.seed)
+    failed = failing.draw(network, asked.failures, asked.failure_seed or 0)
     chosen = choose(network, asked.pairs, asked.seed, failed.nodes)
     mine = chosen.share(number, shares)
     apart = pair_distances.of_single(network, mine, failed.links, asked.hops)
@@ -86,10 +81,10 @@ def measure(asked: Asked, shares: int, number: int) -> Found:
                 lengths.append(EMPTY)
                 continue
             pairs = chosen
-        found = path_lengths(
+        figures = path_lengths(
             scheme, pairs, failed.links, failure_knowledge=asked.failure_knowledge, hops=asked.hops, apart=apart
         )
-        lengths.append(found)
+        lengths.append(figures)
     return Found(tuple(lengths), distance_histogram(network, mine, failed, asked.hops, apart))
 
 

@@ -45,7 +45,7 @@ from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
-from topos.registry import fabric, from_networkx, with_seed
+from topos.registry import fabric, from_networkx, with_seed, without_seed
 from topos.spec import SpecError
 
 #: The values of stretch at which its distribution is reported.
@@ -76,6 +76,7 @@ class SchemeReport:
                 "mean": _number(paths.stretch_mean),
                 "max": _number(paths.stretch_max),
                 "cdf": {f"{x:g}": _number(paths.cdf(x)) for x in CDF},
+                "steps": [[_number(x), _number(share)] for x, share in paths.stretch_steps],
             },
             "table": {
                 "entries_max": self.table.entries_max,
@@ -114,6 +115,9 @@ class Report:
     failure_knowledge: FailureKnowledge
     hops: Hops
     seed: int
+    #: The seeds of a random network, which ``topology`` does not name, and of the failures; None without any.
+    graph_seed: int | None
+    failure_seed: int | None
     pair_count: int
     histogram: tuple[int, ...]
     schemes: tuple[SchemeReport, ...]
@@ -142,12 +146,12 @@ class Report:
         from dcnlab.evaluator.reporting.notebook import cell_html
         from dcnlab.evaluator.reporting.report import Section
 
-        found = [scheme.as_dict() for scheme in self.schemes]
+        reports = [scheme.as_dict() for scheme in self.schemes]
         shown = {
             "delivered": ("delivered",), "mean path": ("path", "mean"), "longest path": ("path", "max"),
             "mean stretch": ("stretch", "mean"), "table entries, max": ("table", "entries_max"),
         }  # fmt: skip
-        rows = tuple((one["scheme"], *(_inside(one, keys) for keys in shown.values())) for one in found)
+        rows = tuple((one["scheme"], *(_inside(one, keys) for keys in shown.values())) for one in reports)
         return cell_html([Section(str(self.topology), "", ("scheme", *shown), rows)])
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,6 +174,8 @@ class Report:
             "aware": self.failure_knowledge,
             "hops": self.hops,
             "seed": self.seed,
+            "graph_seed": self.graph_seed,
+            "failure_seed": self.failure_seed,
             "distance_histogram": list(self.histogram),
             **({"models": dict(self.models)} if self.models else {}),
             **_figures(self.metrics),
@@ -190,6 +196,8 @@ def evaluate(
     pairs: str = "servers",
     failures: str = "",
     seed: int = 1,
+    graph_seed: int | None = None,
+    failure_seed: int | None = None,
     failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
     table_budget: int = BUDGET,
@@ -201,20 +209,24 @@ def evaluate(
     seconds: float = 10.0,
     rate: float = 1e9,
     flows: str = "hashed",
+    gap: str = "1%",
+    paths: str = "",
     progress: Progress = silent,
     executor: Executor | None = None,
     shares: int = 1,
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
-    ``topology``: a specification, a network, or a networkx graph (attributes: :mod:`topos.file`).
+    ``topology``: a specification, a network, or a networkx graph (attributes: :mod:`topos.files.file`).
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
     :func:`dcnlab.evaluator.graph.failures.draw`.  ``seed`` draws both, and a random topology whose
-    specification names no seed; pairs with a failed end are left out.  ``metrics`` requests further figures
+    specification names no seed, unless ``graph_seed`` or ``failure_seed`` does; pairs with a failed end are
+    left out.  ``metrics`` requests further figures
     (:mod:`dcnlab.evaluator.metrics`), under ``traffic``, with paths by ``flows`` (hashed, split or
     subflows=8) and, for latency, ``load`` and ``flow_control``; for
     fct, ``load``, ``sizes``, ``seconds`` and the link ``rate`` in bits per second.  Among ``schemes``,
-    ``optimal`` stands for the metrics ``optimum`` and ``share``.  ``progress`` is called with what is computed
+    ``optimal`` stands for the metrics ``optimum`` and ``share``: its bounds are ``gap`` apart, over ``paths``
+    (k=8, slack=1 or valiant; "": all).  ``progress`` is called with what is computed
     now, and the share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers
     compute distances and path lengths, each of a ``shares``-th of the destinations at a time; they build the
     network from its specification.  Raises SpecError with one line for the user.
@@ -225,11 +237,12 @@ def evaluate(
     if executor is not None and not isinstance(topology, str):
         raise SpecError("workers build the network from its specification: give that instead of a network")
     if isinstance(topology, str):
-        topology = with_seed(topology, seed)
+        topology = with_seed(topology, seed if graph_seed is None else graph_seed)
     network = _network(topology)
-    failed = failing.draw(network, failures, seed)
+    failure_seed = (seed if failure_seed is None else failure_seed) if failures else None
+    failed = failing.draw(network, failures, failure_seed or 0)
     conditions = Conditions(
-        seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate, flows
+        seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate, flows, gap, paths
     )  # fmt: skip
     check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
@@ -237,7 +250,9 @@ def evaluate(
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
-    asked = dividing.Asked(str(topology), tuple(schemes), pairs, failures, seed, failure_knowledge, hops)
+    asked = dividing.Asked(
+        str(topology), tuple(schemes), pairs, failures, seed, failure_seed, failure_knowledge, hops
+    )
     most = max(1, min(shares, len(chosen.destinations)))
     divided = dividing.compute(executor, asked, most, progress) if executor is not None else None
     progress("distances", None)
@@ -250,10 +265,11 @@ def evaluate(
     figures = tuple(map(measured, schemes, bound, known))
     progress("distances", None)
     counts = divided.histogram if divided else distance_histogram(network, chosen, failed, hops, apart)
+    plain, own = without_seed(topology) if isinstance(topology, str) else (network.spec, None)
     return Report(
-        network.spec, network.servers, network.switches, len(network.link_ends),
+        plain, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), _of_servers(network, failed), len(failed.nodes),
-        failure_knowledge, hops, seed,
+        failure_knowledge, hops, seed, own, failure_seed,
         len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions, progress),
         models(metrics, conditions) if bound else {},
     )  # fmt: skip

@@ -16,9 +16,11 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.connectivity import connectivity
 from dcnlab.evaluator.graph.failures import Failures
+from dcnlab.evaluator.graph.hyperbolicity import hyperbolicity
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.graph.path_diversity import path_diversity
-from dcnlab.evaluator.optimum.beside import Beside, optimum_of, scheme_theta, theta_of
+from dcnlab.evaluator.graph.paths.path_diversity import between_switches, path_diversity
+from dcnlab.evaluator.optimum.beside import Beside, optimum_of, read_gap, scheme_theta
+from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic import flow_model
@@ -51,7 +53,7 @@ class Conditions:
 
     ``traffic`` and ``flows`` (:mod:`dcnlab.evaluator.traffic.flow_model`) apply to throughput, share, latency
     and fct, ``load`` to latency and fct, ``flow_control`` to latency; ``sizes``, ``seconds`` and the link
-    ``rate`` (bits per second) to fct.
+    ``rate`` (bits per second) to fct; ``gap`` and ``paths`` to optimum and share.
     """
 
     seed: int = 1
@@ -64,6 +66,8 @@ class Conditions:
     seconds: float = 10.0
     rate: float = 1e9
     flows: str = str(HASHED)
+    gap: str = "1%"
+    paths: str = ""
 
     @property
     def flow_model(self) -> FlowModel:
@@ -76,6 +80,10 @@ class Conditions:
             scheme, wanted, self.flow_model, self.seed, self.failed.links,
             failure_knowledge=self.failure_knowledge,
         )  # fmt: skip
+
+    def beside(self, fabric: Fabric) -> Beside:
+        """The optimum under these conditions."""
+        return _beside(fabric, self.traffic, self.seed, self.failed, self.gap, self.paths)
 
     @property
     def demand(self) -> workload.Demand:
@@ -95,17 +103,24 @@ def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
 
 def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
     paths = path_diversity(fabric, _PAIRS, conditions.seed, conditions.failed.links, conditions.failed.nodes)
+    between = {"between": "switches" if between_switches(fabric) else "servers"}
     if not len(paths):
-        return {"mean": math.nan, "min": math.nan, "confidence_95": math.nan}
+        return {"mean": math.nan, "min": math.nan, "confidence_95": math.nan, **between}
     spread = float(paths.std(ddof=1)) / math.sqrt(len(paths))
     half = t_quantile(0.975, len(paths) - 1) * spread
-    return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half}
+    return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half, **between}
 
 
 def _connectivity(fabric: Fabric, conditions: Conditions) -> Figures:
     """Disjoint paths, edge connectivity, interference, spectral gap and conductance."""
     failed = conditions.failed
     return asdict(connectivity(fabric, conditions.seed, failed.links, failed.nodes))
+
+
+def _hyperbolicity(fabric: Fabric, conditions: Conditions) -> Figures:
+    """Gromov's delta, by four points."""
+    failed = conditions.failed
+    return asdict(hyperbolicity(fabric, conditions.seed, failed.links, failed.nodes))
 
 
 def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
@@ -136,29 +151,27 @@ def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
 
 
 @functools.lru_cache(maxsize=4)
-def _beside(fabric: Fabric, pattern: str, seed: int, failed: Failures) -> Beside:
+def _beside(fabric: Fabric, pattern: str, seed: int, failed: Failures, gap: str, paths: str) -> Beside:
     """The optimum that all schemes of one evaluation are compared with."""
-    return optimum_of(fabric, traffic(fabric, pattern, seed, failed.nodes), failed.links)
+    wanted = traffic(fabric, pattern, seed, failed.nodes)
+    return optimum_of(fabric, wanted, failed.links, read_gap(gap), limit=read_limit(paths))
 
 
 def _optimum(fabric: Fabric, conditions: Conditions) -> Figures:
     """Bounds of theta: the multiple of the traffic that any routing could carry."""
-    found = _beside(fabric, conditions.traffic, conditions.seed, conditions.failed)
+    beside = conditions.beside(fabric)
     shown = ("lower", "upper", "gap", "volume_bound", "unreachable")
-    return {name: found.as_dict()[name] for name in shown}
+    return {name: beside.as_dict()[name] for name in shown}
 
 
 def _share(scheme: Scheme, conditions: Conditions) -> Figures:
     """The scheme's own theta, and what share of the optimum it is at least and at most."""
     seed, failed = conditions.seed, conditions.failed
-    found = _beside(scheme.fabric, conditions.traffic, seed, failed)
+    beside = conditions.beside(scheme.fabric)
     pattern = traffic(scheme.fabric, conditions.traffic, seed, failed.nodes).by_destination()
-    missing, knowledge = found.found.problem.unreachable, conditions.failure_knowledge
-    if flow_model.draws(scheme, conditions.flow_model, failed.links, knowledge):
-        theta = theta_of(scheme.fabric, conditions.routed(scheme, pattern), pattern, missing)
-    else:
-        theta = scheme_theta(scheme, pattern, failed, missing, knowledge)
-    lower, upper = found.share(theta)
+    missing, knowledge = beside.optimum.problem.unreachable, conditions.failure_knowledge
+    theta = scheme_theta(scheme, pattern, failed, missing, knowledge, conditions.flow_model, seed)
+    lower, upper = beside.share(theta)
     return {"theta": theta, "lower": lower, "upper": upper, "flow_model": conditions.flows}
 
 
@@ -189,6 +202,7 @@ FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
     "connectivity": _connectivity,
+    "hyperbolicity": _hyperbolicity,
     "optimum": _optimum,
 }
 SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
@@ -220,6 +234,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
         "connectivity.node_disjoint",
         "connectivity.spectral_gap",
     ),
+    "hyperbolicity": ("hyperbolicity.delta", "hyperbolicity.exact"),
     "optimum": ("optimum.lower", "optimum.upper", "optimum.volume_bound"),
     "share": ("share.theta", "share.lower", "share.upper"),
     "latency": ("latency.load", "latency.mean_us", "latency.p99_us", "latency.throughput", "latency.loss"),
@@ -244,6 +259,8 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
     patterns.check(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
     sizes.read(conditions.sizes)
     flow_model.read(conditions.flows)
+    read_gap(conditions.gap)
+    read_limit(conditions.paths)
 
 
 def models(names: Sequence[str], conditions: Conditions) -> dict[str, str]:
@@ -289,11 +306,11 @@ def _evaluated(
     progress: Progress,
 ) -> dict[str, Figures]:
     """The figures of each metric that is known, by its name; ``progress`` hears the name before."""
-    found = {}
+    figures = {}
     for name in filter(known.__contains__, names):
         progress(name, None)
-        found[name] = known[name](of, conditions)
-    return found
+        figures[name] = known[name](of, conditions)
+    return figures
 
 
 def required_metrics(columns: Sequence[str]) -> tuple[str, ...]:

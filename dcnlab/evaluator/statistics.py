@@ -7,6 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import stdtrit  # scipy.stats has it too, and takes half a second to import
 
+#: Figures that are shares: the last part of their names.
+SHARES = frozenset({"delivered", "of_optimum", "of_optimal", "loss", "lost_share"})
+
+
+def is_share(figure: str) -> bool:
+    """Whether a figure, such as ``loss`` or ``flows.delivered``, is a share from 0 to 1."""
+    return figure.rpartition(".")[2] in SHARES
+
+
+def interval(mean: float, half: float, *, share: bool, sign: str = "+-") -> str:
+    """A mean with its 95 % interval, ``3.1 +- 0.2``; a share's ends at 0 and at 1: ``0.98 (0.93 to 1)``."""
+    if not half:
+        return f"{mean:.4g}"
+    if share and not half <= mean <= 1 - half:
+        return f"{mean:.4g} ({max(0.0, mean - half):.2g} to {min(1.0, mean + half):.2g})"
+    return f"{mean:.4g} {sign} {half:.2g}"
+
 
 def t_quantile(share: float, freedom: int) -> float:
     """The quantile of Student's t distribution with so many degrees of freedom."""

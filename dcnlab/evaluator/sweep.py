@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from addressing.registry import bind, compatible_schemes
@@ -22,12 +23,17 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import KINDS, Failures, draw
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.optimum.beside import normalised, optimum_of, without_optimal
+from dcnlab.evaluator.metrics import Conditions, check
+from dcnlab.evaluator.optimum.beside import normalised, optimum_of, read_gap, without_optimal
+from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
-from dcnlab.evaluator.statistics import mean_and_half
+from dcnlab.evaluator.statistics import interval, is_share, mean_and_half
+from dcnlab.evaluator.traffic.flow_model import SPLIT, carried_by, draws, route
+from dcnlab.evaluator.traffic.flow_model import read as read_flows
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from dcnlab.traffic.patterns import traffic
-from topos.registry import fabric, is_seeded, parse, with_seed
+from topos.fabric import Fabric
+from topos.registry import fabric, is_seeded, parse, with_seed, without_seed
 from topos.spec import SpecError, split_spec
 
 #: The metrics of a sweep, and the labels of their axes.
@@ -59,11 +65,19 @@ class Point:
     kind: str
     share: float
     seed: int
+    flows: str = "split"
+    #: The seed of the network; None where it is not random.
+    graph_seed: int | None = None
 
     @property
     def key(self) -> str:
         """The key under which the result is stored."""
         return key_of(self)
+
+    @property
+    def network(self) -> Fabric:
+        """The network, built."""
+        return fabric(with_seed(self.topology, self.graph_seed or 0))
 
     @property
     def failures(self) -> str:
@@ -75,6 +89,9 @@ class Point:
 class PointBesideOptimum(Point):
     """The same, with the optimum and the share of it that the scheme reaches."""
 
+    gap: str = "1%"
+    paths: str = ""
+
 
 def points(
     topologies: Sequence[str],
@@ -82,35 +99,43 @@ def points(
     kinds: Sequence[str],
     shares: Sequence[float],
     seeds: Sequence[int],
+    *,
+    flows: str = "split",
+    gap: str = "1%",
+    paths: str = "",
 ) -> list[Point]:
     """Every combination, on each topology with the first of ``schemes`` that fits it.
 
     ``optimal`` among the schemes adds the optimum.  The point without failures occurs once, for all
-    kinds, and for all seeds unless these draw the topology.  Raises SpecError with one line.
+    kinds, and for all seeds unless these draw the topology or paths.  Raises SpecError with one line.
     """
     schemes, optimal = without_optimal(schemes)
     schemes = schemes or ["ecmp"]
-    kind_of_point = PointBesideOptimum if optimal else Point
+    check((), Conditions(flows=flows, gap=gap, paths=paths))
+    kind_of_point: Callable[..., Point] = Point
+    if optimal:
+        kind_of_point = partial(PointBesideOptimum, gap=gap, paths=paths)
     for kind in kinds:
         if kind not in KINDS:
             raise SpecError(f"failures: unknown kind {kind!r}: known: {', '.join(KINDS)}")
-    found: dict[Point, None] = {}
+    points: dict[Point, None] = {}
+    drawn = read_flows(flows) != SPLIT
     for text, kind, share, seed in itertools.product(topologies, kinds, shares, seeds):
         family = parse(text)
         scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
             raise SpecError(f"none of {', '.join(schemes)} fits {family.spec}")
-        spec = text if "seed=" in text else family.spec
-        point = kind_of_point(spec, scheme, kind, share, seed)
+        spec, own = without_seed(with_seed(text, seed))
+        point = kind_of_point(spec, scheme, kind, share, seed, flows, own)
         if not share:
-            point = dataclasses.replace(point, kind="", seed=seed if is_seeded(spec) else seeds[0])
-        found[point] = None
-    return list(found)
+            point = dataclasses.replace(point, kind="", seed=seed if drawn or is_seeded(text) else seeds[0])
+        points[point] = None
+    return list(points)
 
 
 def measure(point: Point) -> Row:
     """ABT, the share of pairs of live servers that are delivered, and the mean path in links."""
-    network = fabric(with_seed(point.topology, point.seed))
+    network = point.network
     failed = draw(network, point.failures, point.seed)
     return {
         "key": point.key,
@@ -123,23 +148,30 @@ def measure(point: Point) -> Row:
     }
 
 
-def _optimum(point: Point, failed: Failures, abt: float) -> Row:
+def _optimum(point: PointBesideOptimum, failed: Failures, abt: float) -> Row:
     """The bounds of the optimal ABT, and the scheme's share of it, at least."""
-    network = fabric(with_seed(point.topology, point.seed))
+    network = point.network
     all_pairs = traffic(network, "all-to-all", point.seed, failed.nodes)
-    found = optimum_of(network, all_pairs, failed.links).found
-    total = float(normalised(all_pairs).sum()) * (1 - found.problem.unreachable / max(1, len(all_pairs)))
+    limit = read_limit(point.paths)
+    beside = optimum_of(network, all_pairs, failed.links, read_gap(point.gap), limit=limit)
+    best = beside.optimum
+    total = float(normalised(all_pairs).sum()) * (1 - best.problem.unreachable / max(1, len(all_pairs)))
     return {
-        "optimum": total * found.lower,
-        "optimum_upper": total * found.upper,
-        "of_optimum": abt / (total * found.upper) if total else math.nan,
+        "optimum": total * best.lower,
+        "optimum_upper": total * best.upper,
+        "volume_bound": total * beside.volume_bound,
+        "of_optimum": abt / (total * best.upper) if total else math.nan,
     }
 
 
 def _figures(point: Point, failed: Failures) -> Row:
-    network = fabric(with_seed(point.topology, point.seed))
+    network, model = point.network, read_flows(point.flows)
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
-    if isinstance(scheme, Ecmp):  # delivers all connected pairs along shortest paths
+    if draws(scheme, model, failed.links, "yes"):
+        wanted = traffic(network, "all-to-all", point.seed, failed.nodes)
+        routed = carried_by(route(scheme, wanted, model, point.seed, failed.links), len(network.adjacency.peer))
+        loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
+    elif isinstance(scheme, Ecmp):  # delivers all connected pairs along shortest paths
         loads = link_loads(scheme, pairs, failed.links)
         counted = distances(hop_graph(network, failed.links), pairs.destinations, pairs.destinations)
         delivered, path = counted.reached, counted.mean
@@ -177,7 +209,8 @@ def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
         for kind in kinds
     ]  # fmt: skip
     intervals = f"means of {seeds} seeds, bars: 95 % interval" if seeds > 1 else "1 seed"
-    caption = f"{_schemes(rows)}; {intervals}. {_ABT}{shared.note}"
+    model = read_flows(rows[0]["flows"]).sentence
+    caption = f"{_schemes(rows)}; {intervals}. {_ABT} {model[0].upper()}{model[1:]}.{shared.note}"
     return Panels("", tuple(drawn), len(kinds), caption)
 
 
@@ -249,5 +282,5 @@ def _line(
     cells = []
     for metric in metrics:
         mean, half = mean_and_half([row[metric] for row in group])
-        cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
+        cells.append(interval(mean, half, share=is_share(metric)))
     return topology, f"{100 * share:.3g}% {kind}" if kind else "none", str(len(group)), *cells

@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, TypeVar
 
 from topos import plugins
-from topos.file import GraphNote
+from topos.files.file import GraphNote
 from topos.spec import SpecError
 
 _VARIABLE = "PYTHONSAFEPATH"

@@ -52,7 +52,7 @@ def runs(document: Mapping[str, Any], matrix: Matrix, repeat: int) -> list[Run]:
     """
     base = {key: copy.deepcopy(value) for key, value in document.items() if key not in OWN_KEYS}
     places = {key: find(base, key) for key in matrix}
-    found = []
+    runs = []
     for repetition in range(1, repeat + 1):
         for values in itertools.product(*matrix.values()):
             chosen = dict(zip(matrix, values, strict=True))
@@ -60,8 +60,8 @@ def runs(document: Mapping[str, Any], matrix: Matrix, repeat: int) -> list[Run]:
             for key, value in chosen.items():
                 _put(made, places[key], value)
             seed = _reseed(made, repetition - 1)
-            found.append(Run(chosen, repetition, seed, made))
-    return found
+            runs.append(Run(chosen, repetition, seed, made))
+    return runs
 
 
 def find(document: Mapping[str, Any], key: str) -> Place:

@@ -6,9 +6,9 @@ import logging
 from dataclasses import replace
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.lab import LabInfo
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
-from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.options.config import resolve
 from dcnlab.lab.scenario.runner import FlowsMeasured, ScenarioResult
 from dcnlab.traffic.completion import SizeBin

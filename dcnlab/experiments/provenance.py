@@ -39,24 +39,24 @@ def provenance() -> dict[str, Any]:
 
 
 def _packages() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _programs() -> dict[str, str]:
     """The first line of what each program says of itself; nothing for those that are not installed."""
-    found = {}
+    versions = {}
     for name, (program, *words) in _PROGRAMS.items():
         path = programs.find(program)
         said = _output([path, *words]) if path else ""
         if said:
-            found[name] = said.splitlines()[0]
-    return found
+            versions[name] = said.splitlines()[0]
+    return versions
 
 
 def _commit() -> str:

@@ -24,10 +24,10 @@ def report(title: str, rows: Sequence[Row]) -> str:
 
 def sections(rows: Sequence[Row]) -> list[Section]:
     """Figures, means, runs, and what they depend on."""
-    found = means(rows)
+    averages = means(rows)
     parts = [
-        Section("Figures", _summary(rows), charts=tuple(charts(found))),
-        _means(found),
+        Section("Figures", _summary(rows), charts=tuple(charts(averages))),
+        _means(averages),
         sizes(rows),
         _runs(rows),
         origin(rows),
@@ -35,12 +35,12 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     return [section for section in parts if section.rows or section.text]
 
 
-def charts(found: Sequence[Mean]) -> list[Chart]:
+def charts(averages: Sequence[Mean]) -> list[Chart]:
     """A chart per figure that varies, over the last numeric key of the matrix; else over all combinations."""
-    names = dict.fromkeys(mean.figure for mean in found if not mean.figure.startswith(f"{LAB}."))
+    names = dict.fromkeys(mean.figure for mean in averages if not mean.figure.startswith(f"{LAB}."))
     drawn = []
     for name in names:
-        mine = [mean for mean in found if mean.figure == name]
+        mine = [mean for mean in averages if mean.figure == name]
         if len({(mean.mean, mean.half) for mean in mine}) > 1 or mine[0].half:
             drawn.append(_chart(name, mine))
     return drawn[:_MOST_CHARTS]
@@ -50,6 +50,8 @@ def _chart(name: str, mine: Sequence[Mean]) -> Chart:
     over = next((key for key in reversed(mine[0].values) if _scale(key, mine)), "")
     runs = sorted({mean.runs for mean in mine})
     caption = f"means of {' to '.join(map(str, (runs[0], runs[-1])[: len(runs)]))} runs; bars: 95 % interval"
+    if limited := [_label(mean, "") or "all" for mean in mine if mean.machine_limited]:
+        caption += f"; the machine was too slow for runs at {'; '.join(limited)}"
     if over:
         scale = _scale(over, mine)
         groups: dict[str, list[Mean]] = {}
@@ -70,9 +72,9 @@ def _chart(name: str, mine: Sequence[Mean]) -> Chart:
 def _scale(key: str, mine: Sequence[Mean]) -> dict[str, tuple[float, str]]:
     """The number and the unit of each value of a key, if they are several numbers of one unit; else empty."""
     read = {str(mean.values[key]): _NUMBER.fullmatch(str(mean.values[key])) for mean in mine}
-    found = {text: (float(match[1]), match[2]) for text, match in read.items() if match}
-    same = len(found) == len(read) > 1 and len({unit for _, unit in found.values()}) == 1
-    return found if same else {}
+    numbers = {text: (float(match[1]), match[2]) for text, match in read.items() if match}
+    same = len(numbers) == len(read) > 1 and len({unit for _, unit in numbers.values()}) == 1
+    return numbers if same else {}
 
 
 def _predictions(at: Sequence[float], mine: Sequence[Mean], label: str = "") -> tuple[Series, ...]:
@@ -111,33 +113,33 @@ def _summary(rows: Sequence[Row]) -> str:
     return "; ".join(words) + "."
 
 
-def _means(found: Sequence[Mean]) -> Section:
-    keys = tuple(found[0].values) if found else ()
+def _means(averages: Sequence[Mean]) -> Section:
+    keys = tuple(averages[0].values) if averages else ()
     rows = tuple(
         (
             *map(str, mean.values.values()),
             mean.figure,
             mean.mean,
             "-" if mean.half is None else mean.half,
-            mean.runs,
+            f"{mean.runs} ({mean.machine_limited} machine-limited)" if mean.machine_limited else mean.runs,
             "-" if mean.predicted is None else mean.predicted,
         )
-        for mean in found
+        for mean in averages
     )
     heads = (*keys, "figure", "mean", "±", "runs", "predicted")
-    shown = len(heads) if any(mean.predicted is not None for mean in found) else len(heads) - 1
+    shown = len(heads) if any(mean.predicted is not None for mean in averages) else len(heads) - 1
     return Section("Means and 95 % intervals", "", heads[:shown], tuple(row[:shown] for row in rows))
 
 
 def sizes(rows: Sequence[Row]) -> Section:
     """Flows by size: what was measured, and below it what the evaluator predicts; means over the runs."""
-    found = by_size(rows)
-    keys = tuple(found[0][0]) if found else ()
+    grouped = by_size(rows)
+    keys = tuple(grouped[0][0]) if grouped else ()
     shown = tuple(
         (*map(str, values.values()), name, source, *("-" if one is None else one for one in figures.values()))
-        for values, name, source, figures in found
+        for values, name, source, figures in grouped
     )
-    heads = (*keys, "result", "", *(found[0][3] if found else ()))
+    heads = (*keys, "result", "", *(grouped[0][3] if grouped else ()))
     text = "Predicted: the same flows share the links max-min fairly, without packets."
     return Section("Flows by size", text if shown else "", heads, shown)
 
@@ -180,5 +182,5 @@ def origin(rows: Sequence[Row]) -> Section:
                 values.setdefault(key, {})[str(value)] = None
         for key, value in row["scenario"].get("options", {}).items():
             values.setdefault(f"option {key}", {})[str(value)] = None
-    shown = tuple((key, "; ".join(found)) for key, found in values.items())
+    shown = tuple((key, "; ".join(texts)) for key, texts in values.items())
     return Section("Provenance", "", ("what", "value"), shown)

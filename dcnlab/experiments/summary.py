@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.evaluator.statistics import interval, is_share, mean_and_error
+from dcnlab.lab.scenario import runner
 from dcnlab.lab.scenario.check import LAB
 
 Row = Mapping[str, Any]
 #: Figures of the lab that do not belong to what is measured.
-_OWN = frozenset({"servers", "switches", "links", "launch_s", "datapath"})
+_OWN = frozenset({"servers", "switches", "links", "launch_s", "datapath", "machine_limited"})
 _PROVENANCE = ("commit", "kernel", "datapath", "processors", "host")
 
 
@@ -22,8 +23,8 @@ _PROVENANCE = ("commit", "kernel", "datapath", "processors", "host")
 class Mean:
     """A figure for one combination: the mean over ``runs`` runs, and half its 95 % interval.
 
-    ``half`` is None for a single run.  ``predicted`` is the mean of what the evaluator predicts of flows; None
-    for other figures.
+    ``half`` is None for a single run.  In ``machine_limited`` of them the machine was too slow.
+    ``predicted`` is the mean of what the evaluator predicts of flows; None for other figures.
     """
 
     values: dict[str, Any]
@@ -32,13 +33,14 @@ class Mean:
     mean: float
     half: float | None
     predicted: float | None = None
+    machine_limited: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g}" + ("" if self.half is None else f" ± {self.half:.2g}")
+        return interval(self.mean, self.half or 0.0, share=is_share(self.figure), sign="±")
 
 
 def accepted(rows: Sequence[Row]) -> list[Row]:
@@ -70,7 +72,7 @@ def means(rows: Sequence[Row]) -> list[Mean]:
     groups: dict[str, list[Row]] = {}
     for row in accepted(rows):
         groups.setdefault(json.dumps(row["values"]), []).append(row)
-    found = []
+    averages = []
     for group in groups.values():
         collected: dict[str, list[float]] = {}
         expected: dict[str, list[float]] = {}
@@ -82,8 +84,9 @@ def means(rows: Sequence[Row]) -> list[Mean]:
         for name, values in collected.items():
             mean, half = mean_and_error(values) if len(values) > 1 else (values[0], None)
             predicted = fmean(expected[name]) if name in expected else None
-            found.append(Mean(dict(group[0]["values"]), name, len(values), mean, half, predicted))
-    return found
+            limited = sum(runner.is_limited(row["results"].get(name.partition(".")[0], {})) for row in group)
+            averages.append(Mean(dict(group[0]["values"]), name, len(values), mean, half, predicted, limited))
+    return averages
 
 
 def by_size(rows: Sequence[Row]) -> list[tuple[dict[str, Any], str, str, dict[str, Any]]]:
@@ -112,14 +115,14 @@ def _mean(values: Sequence[Any]) -> Any:
 
 def flat(row: Row) -> dict[str, Any]:
     """A run as one row: values, repetition, seed, verdicts, figures, provenance."""
-    found = {**row["values"], "repetition": row["repetition"], "seed": row["seed"]}
+    line = {**row["values"], "repetition": row["repetition"], "seed": row["seed"]}
     if "error" in row:
-        return {**found, "error": row["error"]}
-    found |= {"topology": row["topology"], "scheme": row["scheme"]}
-    found |= {"held": row["held"], "rejected": row["rejected"]}
+        return {**line, "error": row["error"]}
+    line |= {"topology": row["topology"], "scheme": row["scheme"]}
+    line |= {"held": row["held"], "rejected": row["rejected"]}
     for name, result in row["results"].items():
-        found |= {f"{name}.{figure}": value for figure, value in result.items()}
-    found |= {f"predicted.{name}": value for name, value in predictions(row).items()}
+        line |= {f"{name}.{figure}": value for figure, value in result.items()}
+    line |= {f"predicted.{name}": value for name, value in predictions(row).items()}
     origin = row["provenance"]
     versions = {f"version.{name}": version for name, version in origin["versions"].items()}
-    return {**found, **{name: origin[name] for name in _PROVENANCE}, **versions}
+    return {**line, **{name: origin[name] for name in _PROVENANCE}, **versions}

@@ -17,7 +17,8 @@ namespace; the guard then removes the socket.
     running/      a running lab: processes, changes of links, programs in nodes
     instruments/  what measurements are made with: echo requests, packet streams, counters
     measurement/  the measurements themselves, one registered class per file
-    inspection/   tables, explanations and captures of a running lab
+    inspection/   tables and explanations of a running lab
+    capture/      packets of a node, and of switches and their controller
     session/      the process that serves it: operations, prompt
     events/       what happens in a lab: the kinds of events, the journal
     scenario/     scenario files            drawing/      positions of nodes, pictures
@@ -27,7 +28,9 @@ namespace; the guard then removes the socket.
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     machines/     one lab on many machines: which runs what
     mininet/      stock Mininet with our topologies, hosts and controller
-    operations/   what Lab can ask of a lab, with the dataclasses of the results
+    contract/     what clients, labs and machines say to each other
+    operations/   what can be asked of a lab, one registered class per file
+    methods/      the methods of Lab, by which Python asks
     options/      what a user may ask of a lab     control/      the control socket, its clients
     doctor/       checks of this machine
 

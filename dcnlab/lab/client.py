@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -23,35 +24,35 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dcnlab.lab import log, python_process, settings
+from dcnlab.lab.contract.lab import Configured, LabInfo
 from dcnlab.lab.control import holders, runtime, stopping
-from dcnlab.lab.control.rpc import Connection, Progress, StoppedError
+from dcnlab.lab.control.rpc import Connection, Progress
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.events.journal import Record
-from dcnlab.lab.measurement.ping import Ping, PingResult
-from dcnlab.lab.operations.answers import Configured, LabInfo
-from dcnlab.lab.operations.capturing import CaptureOperations
-from dcnlab.lab.operations.keys import KeyValueClient
-from dcnlab.lab.operations.measurements import MeasurementOperations
-from dcnlab.lab.operations.network import NetworkOperations
-from dcnlab.lab.operations.processes import ProcessOperations
-from dcnlab.lab.operations.programs import ProgramOperations
+from dcnlab.lab.methods.capturing import CaptureOperations
+from dcnlab.lab.methods.keys import KeyValueClient
+from dcnlab.lab.methods.measurements import MeasurementOperations
+from dcnlab.lab.methods.network import NetworkOperations
+from dcnlab.lab.methods.operations import OperationMethods
+from dcnlab.lab.methods.programs import ProgramOperations
 from dcnlab.lab.options import images
 
 if TYPE_CHECKING:  # numpy, the topologies and parts of labs are nothing that a client of a running lab needs
-    from dcnlab.lab.operations.arguments import LabArguments
+    from dcnlab.lab.events.journal import Record
+    from dcnlab.lab.measurement.ping import PingResult
+    from dcnlab.lab.methods.arguments import LabArguments
     from dcnlab.lab.options.config import LabConfig
     from dcnlab.lab.options.local_part import LocalPart
     from dcnlab.lab.session.commands import Offered
 
 _STOP_TIMEOUT = 30.0
-#: Seconds within which a lab that is up answers.
-_INFO_TIMEOUT = 2.0
+#: Seconds between two looks at whether a launch is stopped, and bytes of what it says that are read at once.
+_LOOK, _CHUNK = 1.0, 1 << 16
 
 
 class Lab(
     KeyValueClient,
     NetworkOperations,
-    ProcessOperations,
+    OperationMethods,
     ProgramOperations,
     CaptureOperations,
     MeasurementOperations,
@@ -68,16 +69,18 @@ class Lab(
     def __init__(
         self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Unpack[LabArguments]
     ) -> None:
-        """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`).
+        """``topology``: a specification, also of a Python file (:mod:`topos.script`), or a networkx graph
+        (attributes: :mod:`topos.files.file`).
 
         ``options`` are those of ``dcnlab up``, with ``_`` for ``-``.
         """
         from dcnlab.lab import graph_file
         from dcnlab.lab.options.config import LabConfig
+        from topos.spec import is_script
 
         #: Removes a graph's file, until the lab's guard does that.
         self._graph_file: weakref.finalize[..., Any] | None = None
-        if not isinstance(topology, str):
+        if not isinstance(topology, str) or is_script(topology):
             path = graph_file.write(topology)
             self._graph_file = weakref.finalize(self, path.unlink, missing_ok=True)
             topology = f"file:{path}"
@@ -110,10 +113,22 @@ class Lab(
         lab.stages = lab._info.launch
         return lab
 
+    @classmethod
+    def of_part(
+        cls, part: LocalPart, topology: str, scheme: str, name: str, **options: Unpack[LabArguments]
+    ) -> Lab:
+        """A lab of which this machine runs only a part; its operations serve that."""
+        lab = cls(topology, scheme, name, **options)
+        lab._part = part
+        lab._started = True  # its name and socket are its own: a part that was lost may still have them
+        return lab
+
     @cached_property
     def config(self) -> LabConfig:
         """The topology, the scheme and the options of the lab."""
-        return self._info.config
+        from dcnlab.lab.options.config import LabConfig  # a seventh of a second, which few need
+
+        return LabConfig.from_json(self._info.options)
 
     @property
     def path(self) -> Path:
@@ -167,10 +182,10 @@ class Lab(
         begun = time.perf_counter()
         status = self._spawn(prompt)
         self._started = True
-        with contextlib.ExitStack() as failed, os.fdopen(status, "rb") as lines:
+        with contextlib.ExitStack() as failed, os.fdopen(status, "rb", buffering=0):
             failed.callback(self._reap)
             try:
-                message = self._ready(lines, stage)
+                message = self._ready(self._lines(status), stage)
             except LabError as error:
                 raise self._launch_error(error) from None
             if message.get("taken"):
@@ -186,6 +201,22 @@ class Lab(
         self.stages = message["seconds"]
         self.aacm = Configured.from_json(message["aacm"]) if message["aacm"] else None
         return True
+
+    def _lines(self, status: int) -> Iterator[bytes]:
+        """What the launch says, line by line; LabError when a process that it needs is stopped."""
+        assert self._guard is not None
+        watched, rest, before = select.poll(), b"", False
+        watched.register(status, select.POLLIN)
+        while True:
+            while not watched.poll(1000 * _LOOK):
+                stopped = holders.stopped(self._guard.pid, "guard", "init", "session")
+                if stopped is not None and before:  # not only until all of a job continue
+                    raise LabError(stopped.said(self.config.name))
+                before = stopped is not None
+            if not (data := os.read(status, _CHUNK)):
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            yield from lines
 
     @staticmethod
     def _ready(lines: Iterable[bytes], stage: Progress | None) -> dict[str, Any]:
@@ -204,6 +235,7 @@ class Lab(
     def _launch_error(self, error: LabError) -> LabError:
         """The error of a launch that failed, which names the log that the lab left."""
         assert self._guard is not None
+        holders.release(self._guard.pid)  # if it is stopped
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._guard.wait(_STOP_TIMEOUT)
         file = log.path(self._socket)
@@ -230,7 +262,7 @@ class Lab(
         if self._part is None:
             yield {}
             return
-        from hostagent.secret import readable_once
+        from hostagent.linux.secret import readable_once
 
         with readable_once(bytes.fromhex(self._part.key)) as key:
             yield {"part": replace(self._part, key="").to_json(), "key": key.fileno()}
@@ -345,6 +377,8 @@ class Lab(
         """Ping between all pairs of servers, or those given as ``pairs``.
 
         Requests count as lost after ``timeout`` seconds without any answer."""
+        from dcnlab.lab.measurement.ping import Ping
+
         wanted = Ping(pairs=pairs, size=size, timeout=timeout, ipv4=ipv4, ipv6=ipv6)
         return self.measure(wanted, progress)
 
@@ -356,19 +390,10 @@ class Lab(
 
         ``kinds``: only events of these (:mod:`dcnlab.lab.events.kinds`).  A record has ``number``, ``at``
         (seconds since 1970), ``clock`` (the machine's monotonic clock), ``kind`` and ``event``."""
+        from dcnlab.lab.events.journal import Record
+        from dcnlab.lab.operations.events import Events
+
         with contextlib.closing(Connection(self.path)) as connection:
-            request = {"follow": follow, "after": after, "kinds": list(kinds)}
-            for batch in connection.stream("events", **request):
+            wanted = Events(follow, after, tuple(kinds))
+            for batch in connection.stream(**wanted.request()):
                 yield from map(Record.from_json, batch)
-
-
-def try_info(path: Path) -> dict[str, Any]:
-    """The result of ``info``; empty while the lab is being launched, and after its end; ``stopped``, a line, of
-    a lab whose session is."""
-    try:
-        with contextlib.closing(Connection(path, _INFO_TIMEOUT)) as connection:
-            return dict(connection.call("info"))
-    except StoppedError as error:
-        return {"stopped": str(error)}
-    except LabError:
-        return {}

@@ -1,4 +1,4 @@
-"""Files of the user that define topologies, schemes or agent protocols: ``--custom FILE.py``."""
+"""Files of the user that define topologies, schemes, measurements, ...: ``--custom FILE.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from addressing import registry as schemes
-from dcnlab.lab import measurement
+from dcnlab.lab import measurement, operations
 from hostagent import registry as protocols
 from topos import plugins
 from topos import registry as topologies
@@ -17,7 +17,7 @@ from topos.spec import SpecError
 
 def registries() -> tuple[Registry[Any], ...]:
     """What such a file can add to."""
-    return topologies.known(), schemes.known(), protocols.known(), measurement.known()
+    return topologies.known(), schemes.known(), protocols.known(), measurement.known(), operations.known()
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -30,6 +30,6 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
         defined = [registry.defined_in(path) for registry in registries()]
         if not any(defined):
             raise SpecError(
-                f"{path} defines no topology, scheme, agent protocol or measurement:"
-                " it needs a subclass of Family, Scheme, AgentProtocol or Measurement with a name"
+                f"{path} defines no topology, scheme, agent protocol, measurement or operation:"
+                " it needs a subclass of Family, Scheme, AgentProtocol, Measurement or Operation with a name"
             )

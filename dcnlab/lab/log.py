@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
+
+from dcnlab.lab.contract.values import JsonObject
 
 #: The environment variable with the lowest level that the processes of a lab log: ``DEBUG``, ``INFO`` ...
 LEVEL = "DCNLAB_LOG_LEVEL"
@@ -64,8 +66,8 @@ class Record:
     message: str
     details: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object, without empty fields."""
+    def to_json(self) -> JsonObject:
+        """Return it as a JSON object, without empty fields."""
         return {name: value for name, value in asdict(self).items() if value}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from addressing.fields import ipv4
 from addressing.scheme import Scheme
@@ -46,18 +46,18 @@ def in_command(fabric: Fabric, word: str) -> int | None:
     if _NUMBER.fullmatch(word):
         return None
     try:
-        found = fabric.index(word)
+        node = fabric.index(word)
     except KeyError:
         return None
-    return found if fabric.is_server(found) else None
+    return node if fabric.is_server(node) else None
 
 
 def server(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:
     """The server of that name."""
-    found = node(fabric, name, scheme)
-    if not fabric.is_server(found):
+    number = node(fabric, name, scheme)
+    if not fabric.is_server(number):
         raise UsageError(f"{name} is a switch: name a server")
-    return found
+    return number
 
 
 def two_servers(fabric: Fabric, a: str, b: str, scheme: Scheme | None = None) -> tuple[int, int]:
@@ -77,10 +77,10 @@ def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None
         return (_link_at(fabric, names[0], scheme),)
     if kind == "link" and len(names) in (2, 3):
         a, b = (node(fabric, name, scheme) for name in names[:2])
-        found = fabric.links_between(a, b)
-        if not found:
+        between = fabric.links_between(a, b)
+        if not between:
             raise UsageError(f"there is no link between {names[0]} and {names[1]}")
-        return found if len(names) == 2 else (_one_of(found, names),)
+        return between if len(names) == 2 else (_one_of(between, names),)
     raise UsageError("name a link by its two nodes (`link A B`), by a port (`link A:1`), or a node (`node A`)")
 
 
@@ -92,13 +92,13 @@ def nodes_matching(fabric: Fabric, names: str, scheme: Scheme | None = None) -> 
     except UsageError:
         if not _PATTERN.search(names) and not _COMMA.search(names):
             raise
-    found: set[int] = set()
+    numbers: set[int] = set()
     for one in _COMMA.split(names):
         matching = _matching(fabric, one, scheme)
         if not matching:
             raise UsageError(f"no node matches {one}")
-        found |= matching
-    return tuple(sorted(found))
+        numbers |= matching
+    return tuple(sorted(numbers))
 
 
 def is_port(name: str) -> bool:
@@ -115,11 +115,11 @@ def _link_at(fabric: Fabric, name: str, scheme: Scheme | None) -> int:
     return fabric.link_at(number, int(port))
 
 
-def _one_of(found: tuple[int, ...], names: Sequence[str]) -> int:
-    if not names[2].isdecimal() or not 1 <= int(names[2]) <= len(found):
-        number = f"{len(found)} links" if len(found) > 1 else "one link"
+def _one_of(links: tuple[int, ...], names: Sequence[str]) -> int:
+    if not names[2].isdecimal() or not 1 <= int(names[2]) <= len(links):
+        number = f"{len(links)} links" if len(links) > 1 else "one link"
         raise UsageError(f"there is no link {names[2]} between {names[0]} and {names[1]}: they have {number}")
-    return found[int(names[2]) - 1]
+    return links[int(names[2]) - 1]
 
 
 def links_matching(
@@ -131,12 +131,23 @@ def links_matching(
     if kind == "link" and len(names) == 2 and any(_PATTERN.search(name) for name in names):
         a, b = (_matching(fabric, name, scheme) for name in names)
         ends = ((link.index, link.a.node, link.b.node) for link in fabric.links())
-        if found := tuple(n for n, x, y in ends if (x in a and y in b) or (x in b and y in a)):
-            return found
+        if numbers := tuple(n for n, x, y in ends if (x in a and y in b) or (x in b and y in a)):
+            return numbers
         raise UsageError(f"there is no link between {names[0]} and {names[1]}")
     if kind == "all":
         raise UsageError("all links take no names: write `all`, or a link by its two nodes (`link A B`)")
     return links(fabric, kind, names, scheme)
+
+
+def directions(fabric: Fabric, links: Iterable[int], sender: str = "") -> list[tuple[int, int]]:
+    """Both directions of links, each a link and the node that sends; with ``sender``, a name or a pattern, only
+    those in which such a node sends.  UsageError where there is none."""
+    senders = _matching(fabric, sender, None) if sender else None
+    ends = ((link, node) for link in links for node in fabric.link_ends[link, [0, 2]].tolist())
+    found = [(link, node) for link, node in ends if senders is None or node in senders]
+    if sender and not found:
+        raise UsageError(f"{sender} is at neither end: name a node of the link that sends")
+    return found
 
 
 def _matching(fabric: Fabric, pattern: str, scheme: Scheme | None) -> frozenset[int]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.images import Image
 
@@ -57,8 +58,8 @@ class Program:
         """The name of the program, without its folder."""
         return self.words[0].rpartition("/")[2]
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+    def to_json(self) -> JsonObject:
+        """Return it as a JSON object."""
         return asdict(self)
 
     @classmethod
@@ -103,25 +104,7 @@ def command(words: str | Iterable[object]) -> Iterable[object]:
     return (_SHELL, "-c", words) if words.strip() else ()
 
 
-@dataclass(frozen=True)
-class ServiceState:
-    """A service in one host: ``pid`` inside the lab, ``state`` (running or ended), exit code, time to ready."""
-
-    name: str
-    node: str
-    run: tuple[str, ...]
-    pid: int | None
-    state: str
-    exit: int | None
-    ready_ms: float | None
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> ServiceState:
-        """From the lab's answer."""
-        return cls(**{**value, "run": tuple(value["run"])})
-
-
-def read_limits(cpu: str, memory: str) -> dict[str, Any]:
+def read_limits(cpu: str, memory: str) -> JsonObject:
     """``cpu`` in percent of one processor and ``memory`` in bytes, 0 without a limit; UsageError otherwise."""
     try:
         return {"cpu": read_cpu(cpu) if cpu else 0.0, "memory": read_memory(memory) if memory else 0}

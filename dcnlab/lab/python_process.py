@@ -9,20 +9,23 @@ import os
 import site
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from dcnlab.lab.contract.codec import decode, encode
 from dcnlab.lab.errors import LabError
 
 if TYPE_CHECKING:
     import subprocess
 
+T = TypeVar("T")
 #: The folder that holds the top-level packages: a clone, or site-packages.
 _ROOT = str(Path(__file__).resolve().parents[2])
 
 
-def command(module: str, *words: str) -> list[str]:
+def command(module: str, *argv: str) -> list[str]:
     """The command line of a module as a program; ``-P``: it does not search the current folder."""
-    return [sys.executable, "-P", "-m", module, *words]
+    return [sys.executable, "-P", "-m", module, *argv]
 
 
 def environment() -> dict[str, str]:
@@ -48,16 +51,21 @@ def import_numpy() -> None:
         del os.environ[name]
 
 
-def next_line(program: subprocess.Popen[str], what: str) -> dict[str, Any]:
-    """The next line of a program's JSON output; LabError with ``what`` and its last error message when it has
-    ended."""
+def print_line(value: Any) -> None:
+    """Print a dataclass as a line of JSON, for :func:`next_line` of the process that has started this one."""
+    print(json.dumps(encode(value)), flush=True)
+
+
+def next_line(program: subprocess.Popen[str], what: str, kind: type[T] | UnionType) -> T:
+    """The next line of a program's JSON output as a dataclass; LabError with ``what`` and its last error
+    message when it has ended."""
     assert program.stdout is not None
     assert program.stderr is not None
     line = program.stdout.readline()
     if not line:
         messages = program.stderr.read().strip().splitlines() or ["its program ended"]
         raise LabError(f"{what}: {messages[-1]}")
-    value: dict[str, Any] = json.loads(line)
+    value: T = decode(kind, json.loads(line))
     return value
 
 

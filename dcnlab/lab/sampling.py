@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.measurement.counters import CountersResult
 
 if TYPE_CHECKING:
     import pandas
+
+    from dcnlab.lab.measurement.counters import CountersResult
 
 
 class Sampling:

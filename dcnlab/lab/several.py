@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.operations.exec import Exec
 
 #: Programs that run at once: each needs threads, descriptors and a process of the lab.
 AT_ONCE = 64
@@ -27,7 +28,7 @@ class Several:
 
     def __init__(self, path: Path, words: Sequence[str], show: Show) -> None:
         """``show`` is called for one line after the other, as they come."""
-        self._path, self._words, self._show = path, list(words), show
+        self._path, self._words, self._show = path, tuple(words), show
         self._showing = threading.Lock()
         self._running: dict[str, Connection] = {}
         self._interrupted = False
@@ -72,7 +73,7 @@ class Several:
             self._running[node] = connection
             try:
                 descriptors = (nothing.fileno(), output, errors)
-                return int(connection.call("exec", None, descriptors, node=node, words=self._words)["exit"])
+                return connection.perform(Exec(node, self._words), None, descriptors).exit
             finally:
                 del self._running[node]
 

@@ -33,7 +33,8 @@ class Claim:
     in the unit of the value: half a unit of the last published digit, or more where the paper
     says "about".  ``source`` is the place in the paper: section, equation, table row or figure.  Where
     the paper gives a range ("35 % ~ 50 %"), ``printed`` is its lower and ``upper`` its upper end: an
-    equality holds within it.  No finite number of sizes can prove an ``asymptotic`` claim.
+    equality holds within it.  No finite number of sizes can prove an ``asymptotic`` claim, and what refutes
+    one is an interval that is outside as a whole.
     """
 
     id: str
@@ -56,6 +57,8 @@ class Claim:
         if self.printed is None:
             return False
         low, high = seen or (measured, measured)
+        if self.asymptotic and seen:
+            measured = low if self.relation in ("<=", "<") else high
         if self.relation == "=":
             slack, upper = self.tolerance + _EQUAL, self.printed if self.upper is None else self.upper
             return low - slack <= upper and self.printed <= high + slack

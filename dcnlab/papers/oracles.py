@@ -82,7 +82,8 @@ def borel_phase_2(p: int, a: int, t1: int, t2: int) -> float:
 
 @cache
 def _torus_rows(family: str, k: int, n: int, per_switch: int) -> Floats:
-    """Hops from the servers of one block of k/2 servers in each dimension (all others are alike) to all."""
+    """Hops from the servers of one block of k/2 servers in each dimension (all others are alike) to all; from
+    all servers in CLOT with an odd k."""
     nodes = list(itertools.product(range(k), repeat=n))
     number = {node: i for i, node in enumerate(nodes)}
     edges = [
@@ -104,7 +105,8 @@ def _torus_rows(family: str, k: int, n: int, per_switch: int) -> Floats:
             else:
                 edges += [(member, size) for member in members]
                 size += 1
-    sources = [0] if family != "clot" else [number[base] for base in itertools.product(range(half), repeat=n)]
+    block = itertools.product(range(half if k % 2 == 0 else k), repeat=n)
+    sources = [0] if family != "clot" else [number[base] for base in block]
     return _distances(size, edges, sources)[:, : len(nodes)]
 
 
@@ -117,6 +119,12 @@ def torus_mean(family: str, k: int, n: int, per_switch: int) -> float:
 def torus_diameter(family: str, k: int, n: int, per_switch: int) -> float:
     """The largest distance of two servers of a torus, NovaCube or CLOT."""
     return float(_torus_rows(family, k, n, per_switch).max())
+
+
+def torus_farthest(k: int, n: int) -> float:
+    """The number of servers of a torus that are farthest from one."""
+    row = _torus_rows("torus", k, n, 1)[0]
+    return int((row == row.max()).sum())
 
 
 def clot_bisection(k: int, n: int) -> float:
@@ -270,6 +278,16 @@ def _quotient(family: str, one: Element, other: Element) -> Element:
         return tuple(a ^ b for a, b in zip(one, other, strict=True))
     place = {value: i for i, value in enumerate(one)}
     return tuple(place[value] for value in other)
+
+
+def hyperbolicity(family: str, s: int) -> float:
+    """Gromov's delta: half the difference of the two larger sums of opposite distances, over all quadruples."""
+    _, letters = _generators(family, s)
+    whole = nx.Graph((at, letter(at)) for at in _words(family, s) for letter in letters)
+    d = dict(nx.all_pairs_shortest_path_length(whole))
+    quadruples = itertools.combinations(whole, 4)
+    sums = (sorted((d[a][b] + d[c][e], d[a][c] + d[b][e], d[a][e] + d[b][c])) for a, b, c, e in quadruples)
+    return float(max(large - middle for _, middle, large in sums)) / 2
 
 
 def ball(family: str, s: int, radius: int) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.traffic.sizes import Sizes
+from topos.arrays import Floats
 
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.int64]
 
 #: TCP's bytes of payload in a full frame, and of headers: Ethernet, IPv4, TCP with timestamps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from topos import limits
+from topos.files import limits
 from topos.spec import SpecError
 
 #: The most bytes of such a file.

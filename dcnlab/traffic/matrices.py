@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import IntArray
 
-Floats = NDArray[np.float64]
 #: (sources, destinations, amounts).
 Matrix = tuple[IntArray, IntArray, Floats]
 MatrixMaker = Callable[[Fabric, IntArray, np.random.Generator, Mapping[str, float]], Matrix]
@@ -36,15 +36,15 @@ def hops_between(fabric: Fabric, nodes: IntArray) -> NDArray[np.int32]:
     ends = fabric.link_ends[:, [0, 2]]
     tail, head = np.concatenate([ends, ends[:, ::-1]]).T
     graph = csr_array((np.ones(len(tail), np.float32), (tail, head)), shape=(fabric.size, fabric.size))
-    found = np.full((fabric.size, len(nodes)), -1, np.int32)
-    reached = np.zeros(found.shape, np.float32)
+    distances = np.full((fabric.size, len(nodes)), -1, np.int32)
+    reached = np.zeros(distances.shape, np.float32)
     reached[nodes, np.arange(len(nodes))] = 1
     distance = 0
     while reached.any():
-        found[reached > 0] = distance
-        reached = np.where(found < 0, graph @ reached, 0)
+        distances[reached > 0] = distance
+        reached = np.where(distances < 0, graph @ reached, 0)
         distance += 1
-    return found[nodes]
+    return distances[nodes]
 
 
 def farthest(hops: NDArray[np.int32], rng: np.random.Generator) -> IntArray:
@@ -102,6 +102,23 @@ def _skewed(_: Fabric, servers: IntArray, rng: np.random.Generator, parameters: 
     return _dense(servers, amounts)
 
 
+def _pareto(_: Fabric, servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]) -> Matrix:
+    """What a pair sends is drawn from a Pareto distribution whose least value is 1."""
+    return _dense(servers, 1 + rng.pareto(parameters["alpha"], (len(servers), len(servers))))
+
+
+def _rack_skewed(
+    fabric: Fabric, servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]
+) -> Matrix:
+    """Every server sends ``share`` of its traffic to the servers of ``count`` hot racks, and the rest to all
+    alike."""
+    racks = _racks(fabric, servers)
+    hot = np.isin(racks, rng.permutation(np.unique(racks))[: int(parameters["count"])])
+    amounts = np.full((len(servers), len(servers)), (1 - parameters["share"]) / max(len(servers) - 1, 1))
+    amounts[:, hot] += parameters["share"] / max(int(hot.sum()), 1)
+    return _dense(servers, amounts)
+
+
 def _dense(servers: IntArray, amounts: Floats) -> Matrix:
     np.fill_diagonal(amounts, 0)
     source, destination = np.nonzero(amounts)
@@ -115,4 +132,6 @@ MATRICES: Mapping[str, tuple[MatrixMaker, Mapping[str, float]]] = {
     "rack-permutation": (_rack_permutation, {}),
     "gravity": (_gravity, {"sigma": 1}),
     "skewed": (_skewed, {"share": 0.5, "count": 4}),
+    "rack-skewed": (_rack_skewed, {"share": 0.5, "count": 1}),
+    "pareto": (_pareto, {"alpha": 1.5}),
 }

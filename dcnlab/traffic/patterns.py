@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from dcnlab.traffic.lines import words_of
-from dcnlab.traffic.matrices import MATRICES, Floats, Matrix
+from dcnlab.traffic import demand_files
+from dcnlab.traffic.matrices import MATRICES, Matrix
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
@@ -120,7 +118,7 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     **{name: given for name, (_, given) in MATRICES.items()},
 }
 #: Parameters that need not be whole numbers, and the largest value of each.
-_FRACTIONS = {"share": 1, "sigma": 10}
+_FRACTIONS = {"share": 1, "sigma": 10, "alpha": 10}
 
 
 def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = ()) -> Traffic:
@@ -131,7 +129,7 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
     rng = np.random.default_rng([seed, 3])
     if _is_file(text):
-        sources, destinations, amounts = _from_file(fabric, Path(text), alive)
+        sources, destinations, amounts = _from_file(fabric, text, alive)
     elif (name := text.partition(":")[0]) in MATRICES:
         sources, destinations, amounts = MATRICES[name][0](fabric, alive, rng, parameters_of(text))
     else:
@@ -145,42 +143,20 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 def check(text: str) -> None:
     """Raise SpecError, in one line, for what is neither a pattern nor a file that can be read."""
     if _is_file(text):
-        list(words_of(Path(text)))
+        demand_files.check(text)
     else:
         parameters_of(text)
 
 
 def _is_file(text: str) -> bool:
-    return text.partition(":")[0] not in DEFAULTS and os.path.isfile(text)
+    return text.partition(":")[0] not in DEFAULTS and demand_files.is_file(text)
 
 
-def _from_file(fabric: Fabric, path: Path, alive: IntArray) -> Matrix:
-    """A line is a source, a destination and perhaps an amount (else 1), such as ``h0 h5 2.5``; a pair on two
-    lines sends the sum."""
-    rows = [_row(fabric, path, number, words) for number, words in words_of(path)]
-    ends = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
-    kept = np.isin(ends, alive).all(axis=1)
-    return ends[kept, 0], ends[kept, 1], np.array([row[2] for row in rows], dtype=float)[kept]
-
-
-def _row(fabric: Fabric, path: Path, number: int, words: list[str]) -> tuple[int, int, float]:
-    try:
-        servers = [fabric.index(word) for word in words[:2]]
-    except KeyError as error:
-        raise SpecError(f"{path}:{number}: {error.args[0]}") from None
-    if len(set(servers)) != 2 or len(words) > 3 or max(servers) >= fabric.servers:
-        raise SpecError(f"{path}:{number}: must be two different servers such as h0 h5, and perhaps an amount")
-    return servers[0], servers[1], _amount(path, number, words[2]) if len(words) == 3 else 1.0
-
-
-def _amount(path: Path, number: int, text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = math.nan
-    if not 0 < amount < math.inf:
-        raise SpecError(f"{path}:{number}: {text!r} is not an amount: write a number above 0")
-    return amount
+def _from_file(fabric: Fabric, text: str, alive: IntArray) -> Matrix:
+    """The demands of a file between servers that did not fail."""
+    sources, destinations, amounts = demand_files.read(fabric, text)
+    kept = np.isin(sources, alive) & np.isin(destinations, alive)
+    return sources[kept], destinations[kept], amounts[kept]
 
 
 def parameters_of(text: str) -> Mapping[str, float]:
@@ -206,8 +182,9 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
 
 
 def _allowed(key: str, value: str) -> bool:
-    """True for a valid value: a share from 0 to 1, sigma from 0 to 10, any other parameter a whole number below
-    2^31: a server from 0, a count from 1."""
+    """True for a valid value: a share from 0 to 1, sigma from 0 and alpha from 0.1 to 10, any other parameter a
+    whole number below 2^31: a server from 0, a count from 1."""
     if key in _FRACTIONS:
-        return value.replace(".", "", 1).isdecimal() and float(value) <= _FRACTIONS[key]
+        least = 0.1 if key == "alpha" else 0
+        return value.replace(".", "", 1).isdecimal() and least <= float(value) <= _FRACTIONS[key]
     return value.isdecimal() and (key != "to") <= int(value) < 2**31

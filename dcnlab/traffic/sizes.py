@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.traffic.lines import words_of
+from topos.arrays import Floats
 from topos.spec import SpecError
 
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.int64]
 
 #: Bytes of a packet, in which the two published distributions count.
@@ -61,8 +61,8 @@ class Sizes:
 
     def quantile(self, share: Floats) -> Bytes:
         """The sizes at shares from 0 to 1: at least one byte."""
-        found = np.interp(share, self.share, self.size)
-        return np.maximum(np.rint(found), 1).astype(np.int64)
+        sizes = np.interp(share, self.share, self.size)
+        return np.maximum(np.rint(sizes), 1).astype(np.int64)
 
 
 def read(text: str) -> Sizes:
@@ -92,8 +92,8 @@ def _scale(text: str, colon: str, argument: str) -> float:
 
 def _bytes(text: str) -> int:
     """The bytes of ``1500``, ``20K``, ``1.5M`` or ``1G`` (powers of ten)."""
-    found = _SIZE.fullmatch(text)
-    size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    match = _SIZE.fullmatch(text)
+    size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
     if not 1 <= size <= _LARGEST:
         raise SpecError(f"sizes: {text!r} is not a number of bytes: write fixed:1500, fixed:20K or fixed:1M")
     return size

@@ -4,8 +4,11 @@
 - atoms: classes of headers that tables cannot tell apart
 - checking: what must hold of packets, and violations with their paths
 - offline: a scheme's compiled tables and its rule as steps of packets
+- compiled, kernel, pairs: the same as arrays, for all pairs of large networks
 - openflow: tables of any controller, as Open vSwitch prints them, as steps of packets
 - installed: what switches hold and the agents' rule, together
+- watch: the same while that changes, entry by entry
+- files: tables in files, of any network
 - updates: what packets can meet while tables change
 - sweep: a scheme proved intact and after each of many failures
 """

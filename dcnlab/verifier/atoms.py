@@ -74,18 +74,18 @@ def closed(
     Headers of one class of these stay alike through any of the changes, however often.  TooMany with more than
     ``most`` predicates.
     """
-    found = dict.fromkeys(predicates)
-    pending, made = list(found), list(changes)
+    closure = dict.fromkeys(predicates)
+    pending, made = list(closure), list(changes)
     while pending:
         one = pending.pop()
         for change in made:
             before = change(one)
-            if before is not None and before not in found:
-                found[before] = None
+            if before is not None and before not in closure:
+                closure[before] = None
                 pending.append(before)
-                if len(found) > most:
+                if len(closure) > most:
                     raise TooMany(f"there are more than {most} predicates on packets")
-    return list(found)
+    return list(closure)
 
 
 def written(value: int, mask: int) -> Preimage:

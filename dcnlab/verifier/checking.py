@@ -20,7 +20,7 @@ State = TypeVar("State", bound=Hashable)
 Pair = tuple[int, int]
 
 #: A path is computed for at most so many packets of one kind; further ones are counted.
-_FOLLOWED = 2000
+FOLLOWED = 2000
 
 
 class Fault(StrEnum):
@@ -46,6 +46,15 @@ class Violation:
     pairs: tuple[tuple[str, str], ...] = ()
     command: str = ""
 
+    @property
+    def place(self) -> tuple[Hashable, ...]:
+        """What tells it from others, also if another packet shows it: the circle, or where and why one ends."""
+        if not self.path:
+            return self.kind, self.reason, self.pairs
+        if self.kind is Fault.loop:
+            return self.kind, frozenset(self.path[self.path.index(self.path[-1]) :])
+        return self.kind, self.reason, self.path[-1]
+
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
         return asdict(self) | {"kind": self.kind.value}
@@ -70,8 +79,8 @@ class Report:
 
     @property
     def held(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations
+        """Whether nothing is violated: also none of the pairs that are counted and not followed."""
+        return not self.violations and not any(self.concerned.values())
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -83,11 +92,35 @@ class Report:
         }  # fmt: skip
 
 
+def together(reports: Iterable[Report]) -> Report:
+    """The reports on different packets as one; violations of one place are one."""
+    whole, found = Report(0, 0, (), {}), dict[tuple[Hashable, ...], Violation]()
+    for one in reports:
+        concerned = {kind: whole.concerned.get(kind, 0) + one.concerned.get(kind, 0) for kind in Fault}
+        whole = Report(
+            whole.checked + one.checked, whole.states + one.states, (),
+            {kind: count for kind, count in concerned.items() if count}, whole.unanalysed + one.unanalysed,
+            tuple(dict.fromkeys((*whole.reasons, *one.reasons))), whole.cut + one.cut,
+        )  # fmt: skip
+        for violation in one.violations:
+            first = found.setdefault(violation.place, violation)
+            if first is not violation:
+                pairs = tuple(dict.fromkeys((*first.pairs, *violation.pairs)))
+                found[violation.place] = replace(first, pairs=pairs)
+    return replace(whole, violations=tuple(found.values()))
+
+
+class Named(Protocol):
+    """What has names of nodes: a fabric, or tables in files."""
+
+    def name(self, node: int, /) -> str: ...
+
+
 class Network(Protocol[State]):
     """Packets in a network, as a check asks for them."""
 
     @property
-    def fabric(self) -> Fabric: ...
+    def fabric(self) -> Named: ...
 
     @property
     def links(self) -> LinkState:
@@ -114,8 +147,8 @@ def connected(fabric: Fabric, links: LinkState) -> Sequence[int]:
     up[list(links.down)] = False
     a, b = fabric.link_ends[up][:, [0, 2]].T
     matrix = coo_array((np.ones(len(a), np.int8), (a, b)), shape=(fabric.size, fabric.size))
-    found: Sequence[int] = connected_components(matrix.tocsr(), directed=False)[1].tolist()
-    return found
+    components: Sequence[int] = connected_components(matrix.tocsr(), directed=False)[1].tolist()
+    return components
 
 
 @dataclass
@@ -123,6 +156,8 @@ class Check(Generic[State]):
     """One check of a network: the graph of what packets come to, and what is found in it."""
 
     network: Network[State]
+    #: What :func:`connected` says, if it is known.
+    joined: Sequence[int] | None = None
     graph: Graph[State] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,20 +173,23 @@ class Check(Generic[State]):
 
         Without ``losses`` a packet may be lost; such pairs are counted in ``cut``."""
         begun = {pair: self.graph.add(states) for pair, states in starts.items()}
-        part = connected(self.network.fabric, self.network.links)
-        found = _Found(self)
+        part = self.joined
+        if part is None:
+            assert isinstance(self.network.fabric, Fabric)
+            part = connected(self.network.fabric, self.network.links)
+        violations = _Found(self)
         for (source, destination), states in begun.items():
             joined = part[source] == part[destination]
-            found.pair((source, destination), states, joined, losses)
-        return found.report(len(begun))
+            violations.pair((source, destination), states, joined, losses)
+        return violations.report(len(begun))
 
     def any_packet(self, starts: Iterable[State]) -> Report:
         """Any packets: none may loop."""
         begun = self.graph.add(starts)
-        found = _Found(self)
+        violations = _Found(self)
         for state in begun:
-            found.note(None, state, self.solution.flags[state] & LOOPS, frozenset())
-        return found.report(len(begun))
+            violations.note(None, state, self.solution.flags[state] & LOOPS, frozenset())
+        return violations.report(len(begun))
 
 
 class _Found(Generic[State]):
@@ -185,7 +223,7 @@ class _Found(Generic[State]):
     def note(self, pair: Pair | None, state: int, flags: int, wrong: frozenset[int]) -> None:
         """Note what a packet comes to: flags that are violations, and nodes where it should not arrive."""
         if flags & LOOPS:
-            path = self._solution.loop(state) if self._count[Fault.loop] < _FOLLOWED else None
+            path = self._solution.loop(state) if self._count[Fault.loop] < FOLLOWED else None
             key = () if path is None else (frozenset(map(self._node, path[path.index(path[-1]) :])),)
             self._add(Fault.loop, pair, key, path, "goes round in a circle")
         if flags & LOST:
@@ -197,7 +235,7 @@ class _Found(Generic[State]):
     def _note_ending(
         self, kind: Fault, pair: Pair | None, state: int, goal: Callable[[Ending], bool], along: int = 0
     ) -> None:
-        if self._count[kind] >= _FOLLOWED:
+        if self._count[kind] >= FOLLOWED:
             self._add(kind, pair, (), None)
             return
         path, ending = self._solution.path(state, goal, along)
@@ -209,7 +247,7 @@ class _Found(Generic[State]):
 
     def _unknown(self, state: int) -> None:
         self._unanalysed += 1
-        if len(self._reasons) < _FOLLOWED:
+        if len(self._reasons) < FOLLOWED:
             _, ending = self._solution.path(state, lambda end: end.kind in (Kind.asks, Kind.unknown))
             if ending is not None:
                 name = self._network.fabric.name(ending.node)

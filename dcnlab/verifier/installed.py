@@ -7,15 +7,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from addressing.fields import mac
+from addressing.fields.checksum import checksum
 from addressing.header import Deliver, Drop, Forward, Header, Pattern
 from addressing.scheme import Scheme
 from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives
 from dcnlab.verifier.openflow import fields
-from dcnlab.verifier.openflow.pipeline import Copy, Sent, ToController, changes, decisive, process
+from dcnlab.verifier.openflow.pipeline import (
+    Alternatives,
+    Copy,
+    Noted,
+    Sent,
+    ToController,
+    changes,
+    decisive,
+    process,
+)
 from dcnlab.verifier.openflow.tables import Switch
 from dcnlab.verifier.search import Ending, Kind, Step
 from hostagent.forwarding.framing import Framing
-from hostagent.forwarding.packet import checksum
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 
@@ -31,7 +40,7 @@ _FREE = ("nw_proto", "nw_dscp", "nw_ecn", "nw_frag", "tp_src", "tp_dst", "tcp_fl
 #: From the bits wanted and compared in an address that is written, and the address that is written where
 #: nothing is kept, to those wanted and compared before; None where no packet comes out so.
 _Kept = Callable[[int, int, int], Predicate | None]
-_ALL_FREE = sum(fields.MASK[name] for name in _FREE)
+FREE = sum(fields.MASK[name] for name in _FREE)
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,25 @@ class Installed:
     switches: Mapping[int, Switch]
     ours: bool = True
     lab: str = "LAB"
-    #: Entries of one priority that match the same packet and do different things, with such a packet's place.
-    ambiguous: dict[tuple[int, tuple[str, ...]], Place] = field(default_factory=dict)
+    #: What stands out where packets were seen.
+    noted: dict[Place, Noted] = field(default_factory=dict)
+    #: By switch and header, what happens to packets of any port.
+    _anywhere: dict[int, dict[int, tuple[Alternatives, Noted]]] = field(default_factory=dict)
+
+    @property
+    def ambiguous(self) -> dict[tuple[int, tuple[str, ...]], Place]:
+        """Entries of one priority that match the same packet and do different things, with such a packet's
+        place."""
+        return {
+            (place[0], tuple(entry.text for entry in entries)): place
+            for place, noted in self.noted.items()
+            for entries in noted.overlaps
+        }
+
+    @property
+    def metered(self) -> dict[tuple[int, str], None]:
+        """Meters that packets pass, by switch: they may drop them."""
+        return {(place[0], meter): None for place, noted in self.noted.items() for meter in noted.meters}
 
     @cached_property
     def fabric(self) -> Fabric:
@@ -80,6 +106,8 @@ class Installed:
                 if first is None
                 else self._sent(node, first, header)
             )
+        if fields.get(header, "vlan_present") and (tag := fields.get(header, "dl_vlan")):
+            return Ending(Kind.lost, node, f"arrives at a host with VLAN tag {tag}")
         to = fields.get(header, "dl_dst")
         if to == mac.hardware(node, port) or to & _GROUP_BIT:
             return Ending(Kind.arrives, node)
@@ -123,18 +151,43 @@ class Installed:
         switch = self.switches.get(node)
         if switch is None:
             return ((Ending(Kind.unknown, node, "the switch could not be read"),),)
-        entries = decisive(switch, port, header)
-        several = tuple(dict.fromkeys(entry.actions for entry in entries))
-        if len(several) > 1 and not any(entry.unknown for entry in entries):
-            self.ambiguous.setdefault((node, tuple(entry.text for entry in entries)), (node, port, header))
-        reason = "its entry names no port that is up" if entries else "no entry matches"
-        found = process(switch, port, header)
+        alternatives, noted = self._processed(node, switch, port, header)
+        if noted.overlaps or noted.meters:
+            self.noted[node, port, header] = noted
+        else:
+            self.noted.pop((node, port, header), None)
         return tuple(
-            tuple(self._copied(node, copy) for copy in copies) or self._dropped(node, reason)
-            for copies in found
+            tuple(self._copied(node, copy) for copy in copies) or self._dropped(node, switch, port, header)
+            for copies in alternatives
         )
 
-    def _dropped(self, node: int, reason: str) -> tuple[Ending, ...]:
+    def _processed(self, node: int, switch: Switch, port: int, header: int) -> tuple[Alternatives, Noted]:
+        """What a switch does with a packet.  Where nothing asks for the port, that is computed once for all
+        ports: then no copy leaves by the packet's own."""
+        if switch.asks_for_ports:
+            noted = Noted()
+            return process(switch, port, header, noted), noted
+        known = self._anywhere.setdefault(node, {})
+        if header not in known:
+            noted = Noted()
+            known[header] = process(switch, 0, header, noted), noted
+        alternatives, noted = known[header]
+        if any(isinstance(copy, Sent) and copy.port == port for copies in alternatives for copy in copies):
+            kept = (
+                tuple(copy for copy in copies if not (isinstance(copy, Sent) and copy.port == port))
+                for copies in alternatives
+            )
+            alternatives = tuple(dict.fromkeys(kept))
+        return alternatives, noted
+
+    def forget(self, node: int) -> None:
+        """The switch has changed."""
+        self._anywhere.pop(node, None)
+
+    @staticmethod
+    def _dropped(node: int, switch: Switch, port: int, header: int) -> tuple[Ending, ...]:
+        matched = decisive(switch, port, header)
+        reason = "its entry names no port that is up" if matched else "no entry matches"
         return (Ending(Kind.lost, node, reason),)
 
     def _copied(self, node: int, copy: Copy) -> Place | Ending:
@@ -149,22 +202,30 @@ class Installed:
     def starts(self) -> dict[Pair, list[Place]]:
         """The packets of every pair of servers, as their sources send them: all protocols and ports that some
         entry tells apart."""
-        free = self._free()
+        free = self.free(self.predicates())
         ends = range(self.fabric.servers)
         return {
-            (a, b): [(a, 0, header | rest) for header in self._packets(a, b) for rest in free]
+            (a, b): [(a, 0, header | rest) for header in self.packets(a, b) for rest in free]
             for a in ends
             for b in ends
             if a != b
         }
 
-    def _free(self) -> list[int]:
-        """What entries tell apart of the fields that senders choose."""
-        tested = {(value & _ALL_FREE, mask & _ALL_FREE) for value, mask in self._tested()}
-        echo = fields.packet(nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST)
-        return [header & _ALL_FREE for header in representatives(tested, fields.BITS, echo)]
+    def predicates(self) -> list[Predicate]:
+        """What entries ask of packets as they leave their sources, before switches write into them."""
+        made: dict[object, Preimage] = {}
+        for switch in self.switches.values():
+            made |= dict(changes(switch.actions()))
+        return closed(self._tested(), made.values())
 
-    def _packets(self, source: int, destination: int) -> Iterator[int]:
+    @staticmethod
+    def free(tested: Iterable[Predicate]) -> list[int]:
+        """What predicates tell apart of the fields that senders choose."""
+        echo = fields.packet(nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST)
+        chosen = {(value & FREE, mask & FREE) for value, mask in tested}
+        return [header & FREE for header in representatives(chosen, fields.BITS, echo)]
+
+    def packets(self, source: int, destination: int) -> Iterator[int]:
         """IPv4 packets of a pair, one for each header that the source may write."""
         scheme = self.scheme
         for header, _ in scheme.headers(source, destination, self.links):
@@ -213,6 +274,8 @@ class Installed:
         """What plain hosts and agents tell apart."""
         if not self.fabric.relaying:
             yield fields.field("dl_dst", _GROUP_BIT, _GROUP_BIT)
+            yield fields.field("vlan_present", 1)
+            yield fields.field("dl_vlan", 0)
             for server in range(self.fabric.servers):
                 yield fields.field("dl_dst", mac.hardware(server, 1))
             return
@@ -225,19 +288,19 @@ class Installed:
     def _matched(self, pattern: Pattern) -> Predicate:
         bits, tag_bits = self.scheme.label_bits, self.scheme.tag_bits
         if self.framing.by_address:
-            found = fields.field("nw_dst", pattern.label, pattern.mask)
+            pattern_bits = fields.field("nw_dst", pattern.label, pattern.mask)
         else:
-            found = fields.field("dl_dst", mac.align(pattern.label, bits), mac.align(pattern.mask, bits))
+            pattern_bits = fields.field("dl_dst", mac.align(pattern.label, bits), mac.align(pattern.mask, bits))
         if not tag_bits:
-            return found
+            return pattern_bits
         return fields.both(
-            found,
+            pattern_bits,
             fields.field("dl_src", mac.align(pattern.tag, tag_bits), mac.align(pattern.tag_mask, tag_bits)),
         )
 
     def _agent_changes(self) -> dict[object, Preimage]:
         """What agents write into frames, as preimages."""
-        found: dict[object, Preimage] = {}
+        preimages: dict[object, Preimage] = {}
         for server in range(self.fabric.servers):
             for _, header in self.scheme.forwarding_classes(server):
                 for action, _ in self.scheme.next_hops(server, header, ALL_UP):
@@ -248,8 +311,8 @@ class Installed:
                             action.pop,
                             None if self.framing.tagged else (server, action.port),
                         )
-                        found[key] = self._preimage(server, action)
-        return found
+                        preimages[key] = self._preimage(server, action)
+        return preimages
 
     def _preimage(self, server: int, action: Forward) -> Preimage:
         """What must hold of a frame before an agent forwards it, for a predicate to hold afterwards: the agent
@@ -263,10 +326,10 @@ class Installed:
             before: Predicate = value & rest, mask & rest
             for name, kept, written in (("dl_dst", label, self._destination(action)), ("dl_src", tag, source)):
                 wanted, compared = (part >> fields.PLACE[name] & (1 << 48) - 1 for part in predicate)
-                found = kept(wanted, compared, written)
-                if found is None:
+                left = kept(wanted, compared, written)
+                if left is None:
                     return None
-                before = fields.both(before, fields.field(name, *found))
+                before = fields.both(before, fields.field(name, *left))
             return before
 
         return preimage
@@ -319,8 +382,8 @@ class Installed:
                 f"to {self.fabric.name(one[0])}" if isinstance(one, tuple) else one.reason or one.kind.value
                 for one in done
             )
-        found = decisive(self.switches[node], port, header) if node in self.switches else []
-        return " or ".join(entry.text for entry in found)
+        entries = decisive(self.switches[node], port, header) if node in self.switches else []
+        return " or ".join(entry.text for entry in entries)
 
     def command(self, places: Sequence[Place], pair: Pair | None) -> str:
         """``dcnlab trace`` sends an echo request of a pair; any other packet is sent as a raw frame."""
@@ -341,19 +404,19 @@ class Installed:
     @staticmethod
     def _is_echo(header: int) -> bool:
         free = fields.packet(nw_proto=fields.ICMP, icmp_type=_ECHO_REQUEST)
-        return header & _ALL_FREE == free
+        return header & FREE == free
 
 
 def frame(header: int) -> bytes:
     """A frame with these fields, as far as its kind has them; IPv4 packets have no payload."""
-    found = fields.get(header, "dl_dst").to_bytes(6) + fields.get(header, "dl_src").to_bytes(6)
+    frame = fields.get(header, "dl_dst").to_bytes(6) + fields.get(header, "dl_src").to_bytes(6)
     if fields.get(header, "vlan_present"):
         tag = fields.get(header, "dl_vlan_pcp") << 13 | fields.get(header, "dl_vlan")
-        found += b"\x81\x00" + tag.to_bytes(2)
-    found += fields.get(header, "dl_type").to_bytes(2)
+        frame += b"\x81\x00" + tag.to_bytes(2)
+    frame += fields.get(header, "dl_type").to_bytes(2)
     if fields.get(header, "dl_type") == fields.IPV4:
-        found += _ipv4(header)
-    return found.ljust(60, b"\0")
+        frame += _ipv4(header)
+    return frame.ljust(60, b"\0")
 
 
 def _ipv4(header: int) -> bytes:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from addressing.header import Action, Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
-from addressing.table import MISS, Entry, Table, compile_table
+from addressing.table import MISS, Entry, Table, compile_table, recompiled
 from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives, shifted, written
 from dcnlab.verifier.search import Ending, Kind, Step
 from topos.graph import ALL_UP, LinkState
@@ -27,14 +28,17 @@ class Lookup:
     """A table by hash: per mask a dictionary, the longest masks first."""
 
     def __init__(self, table: Table) -> None:
-        self.entries = table.entries
+        self.table, self.entries = table, table.entries
+
+    @cached_property
+    def _groups(self) -> list[tuple[int, int, bool, int, dict[tuple[int, int, int], Entry]]]:
         groups: dict[tuple[int, int, bool], dict[tuple[int, int, int], Entry]] = {}
-        for entry in table.entries:
+        for entry in self.entries:
             at = entry.pattern
             group = groups.setdefault((at.mask, at.tag_mask, at.in_port > 0), {})
             group.setdefault((at.label, at.tag, at.in_port), entry)
         ranked = sorted(groups.items(), key=lambda item: -next(iter(item[1].values())).priority)
-        self._groups = [(*masks, next(iter(group.values())).priority, group) for masks, group in ranked]
+        return [(*masks, next(iter(group.values())).priority, group) for masks, group in ranked]
 
     def find(self, header: Header) -> Iterator[Entry]:
         """The entries of the highest priority that match; OpenFlow does not say which of several decides."""
@@ -55,32 +59,41 @@ class Tables:
 
     def __init__(self, scheme: Scheme, before: Tables | None = None) -> None:
         self.scheme, self._before = scheme, before
+        #: Switches whose tables may differ from those before.
+        self.needed: frozenset[int]
         self._found: dict[int, Lookup] = {}
         fabric = scheme.fabric
         self.switches = range(fabric.servers, fabric.size)
+        scheme.prepare_tables(self.switches)
         if before is None:
             needed = tuple(self.switches)
         else:
             needed = tuple(v for v in self.switches if not scheme.keeps_table(v, before.scheme))
-        self._needed = frozenset(needed)
-        if needed:
-            scheme.prepare_tables(needed)
+        self.needed = frozenset(needed)
 
     def __getitem__(self, switch: int) -> Lookup:
-        found = self._found.get(switch)
-        if found is None:
-            if self._before is not None and switch not in self._needed:
-                found = self._before[switch]
+        lookup = self._found.get(switch)
+        if lookup is None:
+            if self._before is not None and switch not in self.needed:
+                lookup = self._before[switch]
             else:
-                found = Lookup(compile_table(self.scheme, switch, self.scheme.known))
-            self._found[switch] = found
-        return found
+                lookup = Lookup(self._compiled(switch))
+            self._found[switch] = lookup
+        return lookup
+
+    def _compiled(self, switch: int) -> Table:
+        """Only the labels are compiled again whose entries may have changed."""
+        scheme, before = self.scheme, self._before
+        labels = None if before is None else scheme.changed_labels(switch, before.scheme)
+        if before is None or labels is None:
+            return compile_table(scheme, switch, scheme.known)
+        return recompiled(scheme, before[switch].table, labels)
 
     def changed(self) -> int:
         """How many entries are added, removed or have other actions than ``before``, over all switches."""
         if self._before is None:
             return 0
-        return sum(_difference(self._before[v].entries, self[v].entries) for v in self._needed)
+        return sum(_difference(self._before[v].entries, self[v].entries) for v in self.needed)
 
 
 def _difference(before: Iterable[Entry], after: Iterable[Entry]) -> int:
@@ -97,6 +110,13 @@ class Offline:
         self.text = text or self.scheme.name
         self.fabric = self.scheme.fabric
         self._own = {node: self.own_links(node) for link in links.down for node in self._ends(link)}
+
+    def knowing_more(self) -> Iterator[int]:
+        """The relaying servers that know of own links that are down, and the control plane does not."""
+        if self.fabric.relaying:
+            for node, links in self._own.items():
+                if self.fabric.is_server(node) and links.down - self.scheme.known.down:
+                    yield node
 
     def own_links(self, node: int) -> LinkState:
         """The links of a node that are down."""
@@ -127,20 +147,23 @@ class Offline:
         if self.fabric.is_server(node):
             return ((self.scheme.act(node, header, self._own.get(node, ALL_UP)), True),)
         entries = self.tables[node].find(header)
-        return tuple(dict.fromkeys((e.next_hops, self._may_return(node, e)) for e in entries)) or (
-            (MISS, True),
-        )
+        return tuple(dict.fromkeys((e.next_hops, self.may_return(node, e)) for e in entries)) or ((MISS, True),)
 
-    def _may_return(self, switch: int, entry: Entry) -> bool:
-        return entry.pattern.in_port > 0 or self.scheme.may_return(switch, entry.pattern)
+    def may_return(self, node: int, entry: Entry) -> bool:
+        """Whether packets that an entry matches may leave by their arrival port; from servers always."""
+        if self.fabric.is_server(node):
+            return True
+        return entry.pattern.in_port > 0 or self.scheme.may_return(node, entry.pattern)
 
     def step(self, place: Place) -> Step[Place]:
         """What can happen to a packet at a place."""
         node, header = place
         if header.in_port and self.fabric.is_end_host(node):
             return ((Ending(Kind.arrives, node),),)
-        found = self.decisions(node, header)
-        return tuple((self._after(node, header, action, back),) for hops, back in found for action, _ in hops)
+        decisions = self.decisions(node, header)
+        return tuple(
+            (self._after(node, header, action, back),) for hops, back in decisions for action, _ in hops
+        )
 
     def _after(self, node: int, header: Header, action: Action, may_return: bool) -> Place | Ending:
         if isinstance(action, Deliver):
@@ -178,14 +201,17 @@ class Offline:
         return f"{done}" if entry is None else f"priority={entry.priority + 1} -> {done}"
 
     def command(self, places: Sequence[Place], pair: Pair | None) -> str:
-        """`dcnlab path` shows what the rule does while all links are up; with failures a lab does."""
-        if pair is None:
+        """`dcnlab path` shows what the rule does while all links are up; with failures a lab sends the packet,
+        which no command can while the control plane does not know of them: it learns in milliseconds."""
+        if pair is None or self.links.down - self.scheme.known.down:
             return ""
         spec, scheme = self.fabric.spec, self.text
         a, b = map(self.fabric.name, pair)
         if not self.links:
             return f"dcnlab path {spec} --scheme {scheme} {a} {b}"
-        return f"dcnlab up {spec} --scheme {scheme} -d --name lab; dcnlab trace lab {a} {b}"
+        ends = (" ".join(map(self.fabric.name, self._ends(link))) for link in sorted(self.links.down))
+        cuts = "".join(f"dcnlab fail lab {both}; " for both in ends)
+        return f"dcnlab up {spec} --scheme {scheme} -d --name lab; {cuts}dcnlab trace lab {a} {b}"
 
     # --- any packet -------------------------------------------------------------
 
@@ -201,8 +227,8 @@ class Offline:
                 if isinstance(action, Forward):
                     changes |= _changes(action, self.scheme)
         width = self.scheme.label_bits + bits
-        found = representatives(closed(predicates, changes.values()), width, most=most)
-        return [Header(number >> bits, number & ((1 << bits) - 1)) for number in found]
+        numbers = representatives(closed(predicates, changes.values()), width, most=most)
+        return [Header(number >> bits, number & ((1 << bits) - 1)) for number in numbers]
 
     def _patterns(self) -> Iterator[tuple[Pattern, NextHops]]:
         for node in range(self.fabric.size):
@@ -243,11 +269,11 @@ def _changes(action: Forward, scheme: Scheme) -> dict[tuple[int, int, int], Prei
     """What an action does to label and tag, as preimages of predicates."""
     bits = scheme.tag_bits
     label, tag = (1 << scheme.label_bits) - 1 << bits, (1 << bits) - 1
-    found: dict[tuple[int, int, int], Preimage] = {}
+    preimages: dict[tuple[int, int, int], Preimage] = {}
     if action.label is not None:
-        found[action.label << bits, label, 0] = written(action.label << bits, label)
+        preimages[action.label << bits, label, 0] = written(action.label << bits, label)
     if action.tag is not None:
-        found[action.tag, tag, 0] = written(action.tag, tag)
+        preimages[action.tag, tag, 0] = written(action.tag, tag)
     if action.pop:
-        found[0, 0, action.pop] = shifted(action.pop, bits)
-    return found
+        preimages[0, 0, action.pop] = shifted(action.pop, bits)
+    return preimages

@@ -8,7 +8,7 @@ a tuple of alternatives of which one is taken, each a tuple of copies.  A copy i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -44,6 +44,9 @@ Step = tuple[tuple[State | Ending, ...], ...]
 
 #: What can become of a packet, as bits: it goes round for ever, is lost, asks the controller, or is not known.
 LOOPS, LOST, ASKS, UNKNOWN = 1, 2, 4, 8
+_NOWHERE: frozenset[int] = frozenset()
+#: One set for each node, not one for each state that only leads there.
+_SAME: dict[int, frozenset[int]] = {}
 _FLAG = {Kind.lost: LOST, Kind.asks: ASKS, Kind.unknown: UNKNOWN, Kind.arrives: 0}
 
 
@@ -61,11 +64,20 @@ class Graph(Generic[State]):
 
     def add(self, starts: Iterable[State]) -> list[int]:
         """Visit what the starts can reach; their numbers."""
-        found = [self._state(start) for start in starts]
+        states = [self._state(start) for start in starts]
         while len(self.steps) < len(self.states):
-            alternatives = self._step(self.states[len(self.steps)])
-            self.steps.append(tuple(tuple(map(self._copy, copies)) for copies in dict.fromkeys(alternatives)))
-        return found
+            self.steps.append(self._numbered(self._step(self.states[len(self.steps)])))
+        return states
+
+    def again(self, number: int) -> bool:
+        """Ask once more what happens in a state; whether it is something else than before."""
+        alternatives = self._numbered(self._step(self.states[number]))
+        changed = alternatives != self.steps[number]
+        self.steps[number] = alternatives
+        return changed
+
+    def _numbered(self, alternatives: Step[State]) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(map(self._copy, copies)) for copies in dict.fromkeys(alternatives))
 
     def _state(self, state: State) -> int:
         number = self._number.setdefault(state, len(self.states))
@@ -95,18 +107,44 @@ class Solution(Generic[State]):
 
     def __init__(self, graph: Graph[State]) -> None:
         self.graph = graph
-        self._before = _predecessors(graph)
+        self._before: list[list[int]] = []
         #: The states that a packet can come back to.
-        self.cyclic = _cyclic(graph)
-        self.flags = bytearray(len(graph.states))
-        self._hosts: dict[int, set[int]] = {}
-        self._spread_any()
-        self._spread_lost()
-        self._spread_arrivals()
+        self.cyclic: set[int] = set()
+        self.flags = bytearray()
+        self._hosts: list[frozenset[int]] = []
+        #: Edges that were added and not yet noted.
+        self._added: list[tuple[int, int]] = []
+        self._settle(self._enlarge())
 
     def arrivals(self, state: int) -> frozenset[int]:
         """The nodes at which a copy can arrive."""
-        return frozenset(self._hosts.get(state, ()))
+        return self._hosts[state]
+
+    def change(self, states: Iterable[int]) -> bool:
+        """Take over that something else may happen in some states now.  False if it makes no difference.
+
+        Only states are computed again whose outcome may have changed.
+        """
+        changed = []
+        for state in states:
+            before = set(self._after(state))
+            if self.graph.again(state):
+                changed.append(state)
+                after = set(self._after(state))
+                for copy in before - after:
+                    self._before[copy].remove(state)
+                self._added += [(state, copy) for copy in after - before]
+        if not changed:
+            return False
+        self.graph.add(())
+        fresh = self._enlarge()
+        for state, copy in self._added:
+            self._before[copy].append(state)
+        self._added.clear()
+        other = self._without_circles([*changed, *fresh])
+        if other is None:
+            self._settle(self._leading_to([*changed, *fresh]))
+        return other is not False
 
     def path(
         self, start: int, goal: Callable[[Ending], bool], along: int = 0
@@ -143,78 +181,117 @@ class Solution(Generic[State]):
                     parent[copy] = here
                     pending.append(copy)
 
-    def _spread_any(self) -> None:
-        """Set the flags that a state has as soon as some copy comes to that."""
-        pending = [(state, LOOPS) for state in self.cyclic]
-        for state, alternatives in enumerate(self.graph.steps):
-            flags = 0
-            for copies in alternatives:
-                for copy in copies:
-                    if copy < 0:
-                        flags |= _FLAG[self.graph.endings[~copy].kind] & ~LOST
-            if flags:
-                pending.append((state, flags))
-        while pending:
-            state, flags = pending.pop()
-            if new := flags & ~self.flags[state]:
-                self.flags[state] |= new
-                pending += [(before, new) for before in self._before[state]]
+    def _after(self, state: int) -> Iterator[int]:
+        return (copy for copies in self.graph.steps[state] for copy in copies if copy >= 0)
 
-    def _spread_lost(self) -> None:
-        """Set LOST where all copies of an alternative can be lost; a copy that loops is not lost as well."""
-        lost = [self._is_lost(state) for state in range(len(self.flags))]
-        pending = [state for state, one in enumerate(lost) if one]
-        for state in pending:
-            self.flags[state] |= LOST
+    def _enlarge(self) -> range:
+        """Make room for the states that the graph has got since; their numbers."""
+        fresh = range(len(self.flags), len(self.graph.states))
+        self.flags.extend(bytes(len(fresh)))
+        self._hosts += [_NOWHERE] * len(fresh)
+        self._before += [[] for _ in fresh]
+        for state in fresh:
+            for copy in dict.fromkeys(self._after(state)):
+                self._before[copy].append(state)
+        return fresh
+
+    def _leading_to(self, states: Iterable[int]) -> list[int]:
+        """Some states, and all that lead to them."""
+        found = dict.fromkeys(states)
+        pending = list(found)
         while pending:
             for before in self._before[pending.pop()]:
-                if not self.flags[before] & LOST and self._is_lost(before):
-                    self.flags[before] |= LOST
+                if before not in found:
+                    found[before] = None
                     pending.append(before)
+        return list(found)
 
-    def _is_lost(self, state: int) -> bool:
-        return any(all(map(self._copy_is_lost, copies)) for copies in self.graph.steps[state])
+    def _without_circles(self, changed: Sequence[int]) -> bool | None:
+        """Compute changed states again, and those before them as long as something changes; whether it did.
 
-    def _copy_is_lost(self, copy: int) -> bool:
-        if copy < 0:
-            return self.graph.endings[~copy].kind is Kind.lost
-        return bool(self.flags[copy] & LOST)
-
-    def _spread_arrivals(self) -> None:
-        pending: list[tuple[int, int]] = []
-        for state, alternatives in enumerate(self.graph.steps):
-            ends = (self.graph.endings[~copy] for copies in alternatives for copy in copies if copy < 0)
-            pending += [(state, end.node) for end in ends if end.kind is Kind.arrives]
+        None, with some of it undone, where there is or was a circle: there values depend on each other."""
+        order = self._successors_first(changed)
+        if order is None:
+            return None
+        wanted, other = set(changed), False
+        pending = [state for state in reversed(order) if state in wanted]
         while pending:
-            state, host = pending.pop()
-            hosts = self._hosts.setdefault(state, set())
-            if host not in hosts:
-                hosts.add(host)
-                pending += [(before, host) for before in self._before[state]]
+            state = pending.pop()
+            if state in self.cyclic:
+                return None
+            if self._evaluate(state, 0):
+                other = True
+                pending += self._before[state]
+        return other
 
+    def _successors_first(self, states: Iterable[int]) -> list[int] | None:
+        """What some states lead to, each state after those that it leads to; None if a circle is met."""
+        order, done, above = list[int](), set[int](), set[int]()
+        for start in states:
+            pending = [(start, iter(self._after(start)))] if start not in done else []
+            above.update(state for state, _ in pending)
+            while pending:
+                state, copies = pending[-1]
+                copy = next((one for one in copies if one not in done), None)
+                if copy is None:
+                    pending.pop()
+                    above.remove(state)
+                    done.add(state)
+                    order.append(state)
+                elif copy in above or copy in self.cyclic:
+                    return None
+                else:
+                    above.add(copy)
+                    pending.append((copy, iter(self._after(copy))))
+        return order
 
-def _edges(graph: Graph[State]) -> Iterator[tuple[int, int]]:
-    for state, alternatives in enumerate(graph.steps):
-        for copies in alternatives:
+    def _settle(self, states: Sequence[int]) -> None:
+        """Compute states of which all that lead to them are among them."""
+        self.cyclic.difference_update(states)
+        circles = _cyclic([(state, copy) for state in states for copy in self._after(state)])
+        self.cyclic |= circles
+        for state in states:
+            self.flags[state], self._hosts[state] = LOOPS if state in circles else 0, _NOWHERE
+        pending = list(states)  # those that were met last come first: most have no successors left
+        while pending:
+            state = pending.pop()
+            if self._evaluate(state, self.flags[state]):
+                pending += self._before[state]
+
+    def _evaluate(self, state: int, flags: int) -> bool:
+        """Set what becomes of packets in a state from those that it leads to; whether that is something else.
+
+        LOST where all copies of an alternative can be lost; a copy that loops is not lost as well."""
+        hosts = _NOWHERE
+        for copies in self.graph.steps[state]:
+            every = LOST
             for copy in copies:
                 if copy >= 0:
-                    yield state, copy
+                    found, there = self.flags[copy], self._hosts[copy]
+                    if there is not hosts and not there <= hosts:
+                        hosts = hosts | there if hosts else there
+                else:
+                    ending = self.graph.endings[~copy]
+                    found = _FLAG[ending.kind]
+                    if ending.kind is Kind.arrives and ending.node not in hosts:
+                        hosts |= _SAME.setdefault(ending.node, frozenset({ending.node}))
+                flags |= found & ~LOST
+                every &= found
+            flags |= every
+        if flags == self.flags[state] and hosts == self._hosts[state]:
+            return False
+        self.flags[state], self._hosts[state] = flags, hosts
+        return True
 
 
-def _predecessors(graph: Graph[State]) -> list[list[int]]:
-    before: list[list[int]] = [[] for _ in graph.states]
-    for state, copy in _edges(graph):
-        before[copy].append(state)
-    return before
-
-
-def _cyclic(graph: Graph[State]) -> frozenset[int]:
-    """The states that a packet can come back to."""
-    edges = np.array(list(_edges(graph)), dtype=np.int64).reshape(-1, 2)
-    if not len(edges):
-        return frozenset()
-    size = len(graph.states)
-    matrix = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size))
+def _cyclic(edges: Sequence[tuple[int, int]]) -> set[int]:
+    """The states that a packet can come back to along these edges."""
+    if not edges:
+        return set()
+    numbers, ends = np.unique(np.array(edges, dtype=np.int64), return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    size = len(numbers)
+    matrix = coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
     _, component = connected_components(matrix.tocsr(), directed=True, connection="strong")
-    inside = component[edges[:, 0]] == component[edges[:, 1]]
-    return frozenset(edges[inside].ravel().tolist())
+    inside = component[ends[:, 0]] == component[ends[:, 1]]
+    return set(numbers[ends[inside].ravel()].tolist())

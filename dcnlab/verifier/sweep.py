@@ -9,7 +9,9 @@ from typing import Any
 
 from addressing.scheme import Scheme
 from dcnlab.verifier.checking import Check, Report
+from dcnlab.verifier.compiled import fits
 from dcnlab.verifier.offline import Offline, Tables
+from dcnlab.verifier.pairs import Compiled
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
@@ -41,8 +43,8 @@ class Outcome:
     @property
     def reports(self) -> dict[str, Report]:
         """The reports by the names of their attributes."""
-        found = {"known": self.known, "unknown": self.unknown, "any_packet": self.any_packet}
-        return {name: report for name, report in found.items() if report is not None}
+        reports = {"known": self.known, "unknown": self.unknown, "any_packet": self.any_packet}
+        return {name: report for name, report in reports.items() if report is not None}
 
     @property
     def held(self) -> bool:
@@ -107,23 +109,34 @@ def sweep(
 ) -> Iterator[Outcome]:
     """What is proved of each failure; ``text`` is the scheme's specification, for commands."""
     cases = failures(scheme.fabric, question.failures, question.seed)
-    whole = Tables(scheme)
+    whole = Proofs(Tables(scheme))
     for done, failure in enumerate(cases):
         if progress is not None:
             progress(failure.words, done / len(cases))
         yield outcome(whole, failure, question, text)
 
 
-def outcome(whole: Tables, failure: Failure, question: Question, text: str = "") -> Outcome:
-    """What is proved of one failure; ``whole`` has the tables of the intact network."""
-    links = failure.links
+class Proofs:
+    """Proofs about the pairs of a scheme, in compiled code where its labels fit."""
+
+    def __init__(self, whole: Tables) -> None:
+        self.whole = whole
+        self._compiled = Compiled(whole) if fits(whole.scheme) else None
+
+    def pairs(self, model: Offline, losses: bool = True) -> Report:
+        """What :meth:`Check.pairs` finds of all pairs."""
+        if self._compiled is None:
+            return Check(model).pairs(model.starts(), losses)
+        return self._compiled.check(model, losses)
+
+
+def outcome(proofs: Proofs, failure: Failure, question: Question, text: str = "") -> Outcome:
+    """What is proved of one failure; the tables of ``proofs`` are those of the intact network."""
+    links, whole = failure.links, proofs.whole
     tables = Tables(whole.scheme.with_failures(links), whole) if links else whole
     after = Offline(tables, links, text)
-    known = Check(after).pairs(after.starts())
-    unknown = None
-    if question.unknown and links:
-        before = Offline(whole, links, text)
-        unknown = Check(before).pairs(before.starts(), losses=False)
+    known = proofs.pairs(after)
+    unknown = proofs.pairs(Offline(whole, links, text), losses=False) if question.unknown and links else None
     anything = None
     if question.any_packet:
         anything = Check(after).any_packet(

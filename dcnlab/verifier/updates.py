@@ -1,14 +1,13 @@
-"""What packets can meet while tables change after a failure, in any order of switches and agents.
+"""What packets can meet while tables change after links fail or come back, in any order of switches and agents.
 
 Every node that changes does what its old table says, or its new one; or it is a switch that has taken the new
-entries and not yet given up the old ones, or a server at the failure, which knows of it at once.  One search of
+entries and not yet given up the old ones, or a server at a failure, which knows of it at once.  One search of
 the union finds every packet that could loop.  A loop counts only if each node on it does one of these and stays
 with it: that is a set of nodes that have changed while others have not.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,8 @@ from addressing.scheme import Scheme
 from addressing.table import Table
 from dcnlab.verifier.offline import Lookup, Offline, Pair, Place, Tables
 from dcnlab.verifier.search import LOOPS, LOST, Ending, Graph, Kind, Solution, Step
-from topos.graph import LinkState
+from topos.graph import ALL_UP, LinkState
+from topos.stages import stages
 
 #: What a node can do: as before, as a server at the failure by itself, with old and new entries, as afterwards.
 OLD, LOCAL, BOTH, NEW = "old", "local", "both", "new"
@@ -75,15 +75,18 @@ class UpdateReport:
 
 
 class Update:
-    """The tables of a scheme before and after ``links`` fail, and what nodes may do in between."""
+    """The tables of a scheme before and after ``links`` fail, or are ``restored``, and what nodes may do in
+    between."""
 
-    def __init__(self, scheme: Scheme, links: LinkState) -> None:
-        self.fabric, self.links = scheme.fabric, links
-        old, new = Tables(scheme), Tables(scheme.with_failures(links))
-        self._old, self._local = Offline(old), Offline(old, links)
-        self._new = Offline(new, links)
+    def __init__(self, scheme: Scheme, links: LinkState, restored: bool = False) -> None:
+        self.fabric, self.changing, self.restored = scheme.fabric, links, restored
+        #: The links over which no packet passes meanwhile.
+        self.links = ALL_UP if restored else links
+        whole, failed = Tables(scheme), Tables(scheme.with_failures(links))
+        self._local, avoiding = Offline(whole, links), Offline(failed, links)
+        self._old, self._new = (avoiding, Offline(whole)) if restored else (Offline(whole), avoiding)
+        self._tables = self._old.tables, self._new.tables
         self._both: dict[int, Offline] = {}
-        self._tables = old, new
         self.ends = frozenset(
             node for link in links.down for node in scheme.fabric.link_ends[link, [0, 2]].tolist()
         )
@@ -103,7 +106,7 @@ class Update:
             return (OLD,)
         if not self.fabric.is_server(node):
             return OLD, BOTH, NEW
-        return (OLD, LOCAL, NEW) if node in self.ends else (OLD, NEW)
+        return (OLD, LOCAL, NEW) if node in self.ends and not self.restored else (OLD, NEW)
 
     def act(self, version: str, place: Place) -> list[Place | Ending]:
         """What a node does with a packet in one version; nothing for what is lost at the link that is down."""
@@ -111,8 +114,10 @@ class Update:
             model = self._merged(place[0])
         else:
             model = {OLD: self._old, LOCAL: self._local, NEW: self._new}[version]
-        found = [copy for copies in model.step(place) for copy in copies]
-        return [copy for copy in map(self._at_links, [place] * len(found), found) if copy is not None]
+        copies_left = [copy for copies in model.step(place) for copy in copies]
+        return [
+            copy for copy in map(self._at_links, [place] * len(copies_left), copies_left) if copy is not None
+        ]
 
     def _merged(self, switch: int) -> Offline:
         """A switch that holds the entries of both tables, the new ones where both have one."""
@@ -134,11 +139,11 @@ class Update:
 
     def starts(self) -> dict[Pair, list[Place]]:
         """The packets of every pair as their sources make them before, meanwhile and afterwards."""
-        found = self._old.starts()
-        for model in (self._local, self._new):
+        starts = self._old.starts()
+        for model in (self._new,) if self.restored else (self._local, self._new):
             for pair, places in model.starts().items():
-                found[pair] = [*dict.fromkeys((*found[pair], *places))]
-        return found
+                starts[pair] = [*dict.fromkeys((*starts[pair], *places))]
+        return starts
 
     # --- the check --------------------------------------------------------------
 
@@ -153,10 +158,10 @@ class Update:
         loops = _Loops(self, graph, solution, allowed)
         for pair, states in starts.items():
             vanishing += any(solution.flags[state] & LOST for state in states)
-            found = [loops.found(state) for state in states if solution.flags[state] & LOOPS]
-            looping += any(found)
-            undecided += not any(found) and any(one is None for one in found)
-            example = example or next((self._transient(pair, one) for one in found if one), None)
+            transients = [loops.found(state) for state in states if solution.flags[state] & LOOPS]
+            looping += any(transients)
+            undecided += not any(transients) and any(one is None for one in transients)
+            example = example or next((self._transient(pair, one) for one in transients if one), None)
         names = tuple(self.fabric.name(node) for node in sorted(self.changed))
         return UpdateReport(names, len(starts), len(graph.states), looping, vanishing, undecided, example)
 
@@ -171,32 +176,23 @@ class Update:
         nodes = [name(place[0]) for place, _ in circle]
         return Transient((name(pair[0]), name(pair[1])), (*nodes, nodes[0]), versions)
 
-    def farthest_first(self) -> list[UpdateReport]:
-        """The same if nodes change by their distance from the failure, the farthest first, each distance after
-        a barrier; one report per distance."""
-        distance = self._distances()
-        found = []
-        for stage in sorted({distance[node] for node in self.changed}, reverse=True):
+    def by_distance(self) -> list[UpdateReport]:
+        """The same if nodes change in turns, as in a lab: by their distance from a failure, the farthest first,
+        or from what was restored, the nearest first; one report a turn in which something changes."""
+        turns = stages(self.fabric, self.changing.down, not self.restored)
+        turn_of = {node: number for number, turn in enumerate(turns) for node in turn}
+        checks = []
+        for number in sorted({turn_of[node] for node in self.changed}):
 
-            def allowed(node: int, stage: int = stage) -> tuple[str, ...]:
+            def allowed(node: int, number: int = number) -> tuple[str, ...]:
                 versions = self.versions(node)
-                if distance[node] == stage or node not in self.changed:
+                if turn_of[node] == number or node not in self.changed:
                     return versions
                 late = tuple(one for one in versions if one in (LOCAL, OLD))
-                return (NEW,) if distance[node] > stage else late
+                return (NEW,) if turn_of[node] < number else late
 
-            found.append(self.check(allowed))
-        return found
-
-    def _distances(self) -> dict[int, int]:
-        distance, pending = dict.fromkeys(self.ends, 0), deque(sorted(self.ends))
-        while pending:
-            node = pending.popleft()
-            for _, end in self.fabric.ports(node):
-                if end.node not in distance:
-                    distance[end.node] = distance[node] + 1
-                    pending.append(end.node)
-        return {node: distance.get(node, 0) for node in range(self.fabric.size)}
+            checks.append(self.check(allowed))
+        return checks
 
 
 class _One(Tables):

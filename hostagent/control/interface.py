@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from addressing.fields import mac
-from hostagent.channel import Message
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
+from hostagent.linux.channel import Message
 from hostagent.options import Options
 
 #: Locally administered multicast: the node at the other end of the link.

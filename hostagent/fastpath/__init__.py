@@ -2,7 +2,5 @@
 
 layout.py     map keys and values, shared with the kernel
 program.py    the two programs: for interfaces and for TUN devices
-assembler.py  the instructions that they are written in
-bpf.py        bpf(2): maps and programs
 tables.py     the maps of a lab, and the part of one server
 """

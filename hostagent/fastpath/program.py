@@ -3,9 +3,9 @@
 :func:`nic_program` sees what arrives at interfaces, :func:`host_program` what hosts send into their
 TUN devices.  Both look up what :class:`hostagent.forwarding.agent.Agent` looks up, the label and
 tag of a frame or the destination of a packet.  Whatever is unusual goes on to the agent as if
-there were no program: no decision or one of an earlier epoch, a TTL that ends, IPv4 options, too
-few bytes.  One pair of programs and maps serves all servers of a lab: interface indices are
-different throughout a lab, and are part of every key.
+there were no program: no decision or one of an earlier epoch, a TTL that ends, IPv4 options, several
+next hops for IPv6, too few bytes.  One pair of programs and maps serves all servers of a lab: interface
+indices are different throughout a lab, and are part of every key.
 
 Registers: R6 the packet's context, R7 its bytes, R8 their end, R9 the decision, later its next hop.
 """
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from addressing.fields import ipv6
 from hostagent.fastpath import layout
-from hostagent.fastpath.assembler import Assembler, Register, Size
+from hostagent.linux.bpf_assembler import Assembler, Register, Size
 
 R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP = Register
 WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
@@ -27,11 +28,15 @@ NOT_HANDLED, _DROP, REDIRECTED, _TO_STACK = -1, 2, 7, 1
 #: Fields of the context (struct __sk_buff).
 _INTERFACE, _DATA, _DATA_END = 40, 76, 80
 
-_ETHERNET_SIZE, _IPV4_SIZE = 14, 20
-_ETHERTYPE_AT, _IPV4 = 12, int.from_bytes(b"\x08\x00", "little")
+_ETHERNET_SIZE, _IPV4_SIZE, _IPV6_SIZE = 14, 20, 40
+_ETHERTYPE_AT, _IPV4, _IPV6 = 12, int.from_bytes(b"\x08\x00", "little"), int.from_bytes(b"\x86\xdd", "little")
 _NO_OPTIONS = 0x45
+#: What the IPv6 addresses of all servers begin with.
+_PREFIX = ipv6.NETWORK.network_address.packed[:12]
 #: Offsets in the IPv4 header.
 _FRAGMENT_AT, _TTL_AT, _PROTOCOL_AT, _CHECKSUM_AT, _SOURCE_AT, _TARGET_AT = 6, 8, 9, 10, 12, 16
+#: The same of IPv6; the IPv4 address in a server's follows the prefix of all.
+_HOP_LIMIT_AT, _TARGET6_AT, _INNER_AT = 7, 24, 36
 _OFFSET_OR_MORE = int.from_bytes(b"\x3f\xff", "little")
 _PROTOCOLS_WITH_PORTS = (6, 17, 33, 132, 136)
 #: The upper three bits of an address's second byte number a further address of its server.
@@ -69,11 +74,13 @@ def nic_program(maps: Maps, shape: Shape) -> bytes:
     """For frames that arrive at interfaces: relay them, or deliver them to the host."""
     a = Assembler()
     _begin(a, _ETHERNET_SIZE)
-    a.load(HALF, R2, R7, _ETHERTYPE_AT)
-    a.jump("agent", R2, "!=", _IPV4)
     a.load(BYTE, R2, R7)  # a label is a locally administered unicast address
     a.set(R2, "&", 3)
     a.jump("agent", R2, "!=", 2)
+    a.load(HALF, R2, R7, _ETHERTYPE_AT)
+    if not shape.by_address:
+        a.jump("ipv6", R2, "==", _IPV6)
+    a.jump("agent", R2, "!=", _IPV4)
     _require_plain_ipv4(a, _ETHERNET_SIZE)
     label = (_ETHERNET_SIZE + _TARGET_AT, 4) if shape.by_address else (0, 6)
     parts = [label, (6, 6)] if shape.tagged else [label]
@@ -86,6 +93,8 @@ def nic_program(maps: Maps, shape: Shape) -> bytes:
     _decrement_ttl(a)
     _write_addresses(a)
     _redirect(a, layout.RELAYED_AT, 0)
+    if not shape.by_address:
+        _relay_ipv6(a, maps, parts)
     a.label("deliver")
     _redirect(a, layout.DELIVERED_AT, _TO_STACK)
     _end(a)
@@ -96,9 +105,46 @@ def host_program(maps: Maps, shape: Shape) -> bytes:
     """For packets that hosts send: give them an Ethernet header and send them."""
     a = Assembler()
     _begin(a, 0)
+    if not shape.by_address:
+        a.load(BYTE, R2, R7)
+        a.set(R2, ">>", 4)
+        a.jump("ipv6", R2, "==", 6)
     _require_plain_ipv4(a, 0)
     _find_decision(a, maps, maps.packets, [(_TARGET_AT, 4)])
     _choose_next_hop(a, maps, shape, 0)
+    _originate(a, _IPV4)
+    if not shape.by_address:
+        _begin_ipv6(a, 0)
+        for place in range(_TARGET6_AT, _INNER_AT, 4):
+            a.load(WORD, R2, R7, place)
+            a.jump("agent", R2, "!=", int.from_bytes(_PREFIX[place - _TARGET6_AT :][:4], "little"))
+        _find_decision(a, maps, maps.packets, [(_INNER_AT, 4)])
+        _take_only_next_hop(a)
+        _originate(a, _IPV6)
+    a.label("drop")
+    a.set(R0, "=", _DROP)
+    a.exit()
+    _end(a)
+    return a.assemble()
+
+
+def _relay_ipv6(a: Assembler, maps: Maps, parts: list[tuple[int, int]]) -> None:
+    """Relay a frame of IPv6, or go on where it is delivered."""
+    _begin_ipv6(a, _ETHERNET_SIZE)
+    _find_decision(a, maps, maps.frames, parts)
+    _take_only_next_hop(a)
+    a.load(WORD, R1, R9, 4)
+    a.jump("deliver", R1, "==", 0)
+    a.load(BYTE, R2, R7, _ETHERNET_SIZE + _HOP_LIMIT_AT)
+    a.jump("agent", R2, "<=", 1)
+    a.set(R2, "-", 1)
+    a.store(BYTE, R7, _ETHERNET_SIZE + _HOP_LIMIT_AT, R2)
+    _write_addresses(a)
+    _redirect(a, layout.RELAYED_AT, 0)
+
+
+def _originate(a: Assembler, kind: int) -> None:
+    """Give the host's packet an Ethernet header, and send it by the next hop."""
     a.set(R1, "=", R6)
     a.set(R2, "=", _ETHERNET_SIZE)
     a.set(R3, "=", 0)
@@ -110,13 +156,8 @@ def host_program(maps: Maps, shape: Shape) -> bytes:
     a.set(R2, "+", _ETHERNET_SIZE)
     a.jump("drop", R2, ">", R8)
     _write_addresses(a)
-    a.store(HALF, R7, _ETHERTYPE_AT, _IPV4)
+    a.store(HALF, R7, _ETHERTYPE_AT, kind)
     _redirect(a, layout.ORIGINATED_AT, 0)
-    a.label("drop")
-    a.set(R0, "=", _DROP)
-    a.exit()
-    _end(a)
-    return a.assemble()
 
 
 def _begin(a: Assembler, ip: int) -> None:
@@ -127,6 +168,24 @@ def _begin(a: Assembler, ip: int) -> None:
     a.set(R2, "=", R7)
     a.set(R2, "+", ip + _IPV4_SIZE)
     a.jump("agent", R2, ">", R8)
+
+
+def _begin_ipv6(a: Assembler, ip: int) -> None:
+    """Require a whole header of IPv6, which begins at ``ip``."""
+    a.label("ipv6")
+    a.set(R2, "=", R7)
+    a.set(R2, "+", ip + _IPV6_SIZE)
+    a.jump("agent", R2, ">", R8)
+    a.load(BYTE, R2, R7, ip)
+    a.set(R2, ">>", 4)
+    a.jump("agent", R2, "!=", 6)
+
+
+def _take_only_next_hop(a: Assembler) -> None:
+    """R9 = the next hop of a decision that has only one; the agent chooses among several."""
+    a.load(WORD, R3, R9, layout.COUNT_AT)
+    a.jump("agent", R3, "!=", 1)
+    a.set(R9, "+", layout.NEXT_HOPS_AT)
 
 
 def _require_plain_ipv4(a: Assembler, ip: int) -> None:

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from hostagent.fastpath import bpf, layout, program
+from hostagent.fastpath import layout, program
 from hostagent.fastpath.program import Maps, Shape
 from hostagent.forwarding.decisions import TO_HOST, ForwardingDecision
+from hostagent.linux import bpf
 from hostagent.options import LoadBalance
 
 #: Entries of each table: so many for a server, so many at most for a lab.
@@ -43,7 +44,7 @@ class LabTables:
 
     @classmethod
     def open(cls, servers: int, shape: Shape, entries: int = 0) -> Self:
-        """For a lab of so many servers; raises :class:`bpf.BpfError` where the kernel allows none.
+        """Open them for a lab of so many servers; raises :class:`bpf.BpfError` where the kernel allows none.
         Each table has room for so many ``entries``, by default some thousands per server."""
         entries = entries or min(_MAX_ENTRIES, servers * _ENTRIES_PER_SERVER)
         key_size = layout.frame_key_size(shape.by_address, shape.tagged)
@@ -106,8 +107,8 @@ class LabTables:
 
     def epoch(self, node: int) -> int:
         """The present epoch of a server."""
-        found: int = struct.unpack_from("=I", self._servers, node * layout.SERVER.size)[0]
-        return found
+        slot: int = struct.unpack_from("=I", self._servers, node * layout.SERVER.size)[0]
+        return slot
 
     def write(self, node: int, at: int, form: str, value: int) -> None:
         """Write one field of a server's entry."""

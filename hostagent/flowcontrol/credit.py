@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from addressing.fields.checksum import checksum
 from hostagent.forwarding import packet
 
 #: The virtual channels: the scheme's own next hops, and the escape channel when none of them has room.
@@ -63,12 +64,12 @@ class CreditTag(NamedTuple):
     receiver: int
 
     def encode(self) -> bytes:
-        """As six bytes."""
+        """Encode it as six bytes."""
         return _MARK.pack(self.channel << 2, self.number, (self.server + 1).to_bytes(3, "big"), self.receiver)
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> CreditTag:
-        """From six bytes; any bytes are legal."""
+        """Decode six bytes; any bytes are legal."""
         first, number, server, receiver = _MARK.unpack(data)
         return cls(first >> 2, number, int.from_bytes(server, "big") - 1, receiver)
 
@@ -194,7 +195,7 @@ def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries:
     """A control frame, with its virtio-net header, for the neighbour with address ``target``."""
     body = b"".join(bytes(((_QUESTION if e.query else 0) | e.channel, e.number)) for e in entries)
     fields = (0x45, 0, _HEADER.size + len(body), 0, 0, 1, _PROTOCOL)
-    total = packet.checksum(_HEADER.pack(*fields, 0, source, target))
+    total = checksum(_HEADER.pack(*fields, 0, source, target))
     header = _HEADER.pack(*fields, total, source, target)
     return bytes(packet.VNET_SIZE) + packet.ETHERNET.pack(to + mark, packet.IPV4) + header + body
 

@@ -27,7 +27,7 @@ from topos.graph import LinkState
 
 __all__ = ["CHANNELS", "FlowControlError", "Relay", "check"]
 
-_IPV4 = packet.IPV4.to_bytes(2, "big")
+_IP = tuple(kind.to_bytes(2, "big") for kind in (packet.IPV4, packet.IPV6))
 
 
 class FlowControlError(ValueError):
@@ -107,7 +107,7 @@ class Relay:
         if not _forwards(self.agent.decision(slot, end, 0)):
             return self._requeue_outbox(self.agent.receive_packet(slot, end, now))
         packet.to_nic(slot)
-        packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, bytes(12), packet.IPV4)
+        packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, bytes(12), packet.ethertype(slot))
         self.agent.originated += 1
         self._enqueue(self._host_queue, slot, end)
         return CONSUMED
@@ -131,14 +131,13 @@ class Relay:
         queue = self.credit_state.queue(port, mark)
         if queue is None or not self.credit_state.accept(queue, mark):
             return self._count("malformed")
-        if not _forwards(decision) or slot[packet.TTL_OFFSET] <= 1:
+        if not _forwards(decision) or packet.hops_left(slot) <= 1:
             self.credit_state.free(queue)
             return self._requeue_outbox(self.agent.receive_frame(slot, end, port, now))
         if queue.buffer.full:
             self.credit_state.free(queue)
             return self._count("dropped: no buffer")
-        ttl, protocol, total = packet.TTL.unpack_from(slot, packet.TTL_OFFSET)
-        packet.TTL.pack_into(slot, packet.TTL_OFFSET, ttl - 1, protocol, packet.ttl_decremented_checksum(total))
+        packet.count_hop(slot)
         self._enqueue(queue, slot, end)
         return CONSUMED
 
@@ -146,7 +145,7 @@ class Relay:
         """The agent has handled something itself; packets that it sends wait like others."""
         outbox, self.agent.outbox[:] = list(self.agent.outbox), []
         for port, data in outbox:
-            if port == TO_HOST or data[packet.IP_OFFSET - 2 : packet.IP_OFFSET] != _IPV4:
+            if port == TO_HOST or data[packet.IP_OFFSET - 2 : packet.IP_OFFSET] not in _IP:
                 self.agent.outbox.append((port, data))
             elif self.room:
                 self._enqueue(self._host_queue, memoryview(data), len(data))
@@ -155,7 +154,7 @@ class Relay:
         return out
 
     def _enqueue(self, queue: Queue, slot: memoryview, end: int) -> None:
-        target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
+        target = packet.addressed(slot, end) or bytes(4)
         queue.buffer.put(QueuedPacket(bytearray(slot[:end]), target))
         if not queue.scheduled:
             queue.scheduled = True

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from addressing.fields.checksum import checksum
 from addressing.header import Forward, Header
 from addressing.scheme import Scheme
 from hostagent.flowcontrol.escape import Escape
@@ -289,5 +290,5 @@ def _datagram(source: int, target: int) -> bytes:
     header = bytearray(28)
     header[0], header[3], header[8], header[9] = 0x45, 60, _TTL, 17
     header[12:16], header[16:20] = source.to_bytes(4, "big"), target.to_bytes(4, "big")
-    header[10:12] = packet.checksum(bytes(header[:20])).to_bytes(2, "big")
+    header[10:12] = checksum(bytes(header[:20])).to_bytes(2, "big")
     return bytes(header) + bytes(32)

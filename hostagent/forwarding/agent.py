@@ -11,10 +11,8 @@ ICMP errors and frames of control protocols are rare; they are left in ``outbox`
 from __future__ import annotations
 
 import math
-import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,29 +21,22 @@ from numpy.typing import NDArray
 from addressing.fields import ipv4
 from addressing.header import Header
 from addressing.scheme import Scheme
-from addressing.source import ServerPath, SourceRouted
-from hostagent.forwarding import packet
+from addressing.source import SourceRouted
+from hostagent.forwarding import icmp, packet
 from hostagent.forwarding.batch import Headers
 from hostagent.forwarding.decisions import (
     CACHE_SIZE,
     CONSUMED,
     TO_HOST,
-    DecisionSink,
     ForwardingDecision,
     NextHop,
     TokenBucket,
     cache_decision,
 )
-from hostagent.forwarding.failures import KnownFailures
-from hostagent.forwarding.framing import Framing
-from hostagent.forwarding.rule import ServerRule
-from hostagent.options import LoadBalance
+from hostagent.forwarding.knowledge import Knowledge
 from hostagent.state_machine import StateMachine
-from topos.graph import ALL_UP, LinkState
 
-#: The bytes of the IPv4 addresses in a slot whose upper three bits are the number of an alias.
-_SOURCE_ALIAS_OFFSET, _TARGET_ALIAS_OFFSET = packet.IP_OFFSET + 13, packet.IP_OFFSET + 17
-
+_IPV4 = packet.IPV4.to_bytes(2, "big")
 #: Stands for a decision that is not cached yet.
 _UNKNOWN = ForwardingDecision(None)
 
@@ -56,22 +47,15 @@ def addresses_of(scheme: Scheme) -> dict[bytes, int]:
 
 
 @dataclass(slots=True)
-class Agent:
-    """The relay of one server: ``scheme`` is that of the intact fabric, ``nodes`` its servers by address."""
+class Agent(Knowledge):
+    """The relay of one server."""
 
-    scheme: Scheme
-    node: int
-    nodes: Mapping[bytes, int]
-    rng: random.Random
-    load_balance: LoadBalance = "flow"
     #: The control protocols by EtherType; they get frames with the Ethernet header.
     protocols: dict[int, StateMachine] = field(default_factory=dict)
     icmp_bucket: TokenBucket = field(default_factory=TokenBucket)
     #: (port, frame) and (TO_HOST, packet) pairs that the agent itself sends, each with its virtio-net
     #: header; the driver sends them and empties the list.
     outbox: list[tuple[int, bytes]] = field(default_factory=list)
-    #: Carries out decisions in place of the agent, if there is a fast path.
-    fast_path: DecisionSink | None = None
     #: Packets by what was done with them; see :meth:`counts`.
     relayed: int = 0
     delivered: int = 0
@@ -80,32 +64,6 @@ class Agent:
 
     #: With path probing: the servers that the host has sent to since this was emptied.
     probe_destinations: set[int] = field(init=False, default_factory=set)
-
-    own_address: bytes = field(init=False)
-    _failures: KnownFailures = field(init=False, default_factory=KnownFailures)
-    _links: LinkState = field(init=False, default=ALL_UP)
-    #: The failures of :attr:`current_scheme`.
-    _common_failures: LinkState = field(init=False, default=ALL_UP)
-    _round_trips: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
-    _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
-    _pinned: dict[int, ServerPath] = field(init=False, default_factory=dict)
-    #: Servers have alias addresses, each for one next hop (see :func:`addressing.fields.ipv4.alias`).
-    has_aliases: bool = field(init=False)
-    #: The rule of :attr:`current_scheme`.
-    _rule: ServerRule = field(init=False)
-    _by_address: bool = field(init=False)
-    _tagged: bool = field(init=False)
-    _frame_decisions: tuple[dict[bytes, ForwardingDecision], ...] = field(init=False)
-    _packet_decisions: dict[bytes, ForwardingDecision] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.own_address = self.scheme.ipv4(self.node).to_bytes(4, "big")
-        self._frame_decisions = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
-        servers = self.scheme.fabric.servers
-        self.has_aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.host_address(
-            self.node
-        )
-        self._bind(self.scheme)
 
     # --- packets --------------------------------------------------------------
 
@@ -131,7 +89,9 @@ class Agent:
         hop = decision.only or self.pick(decision, slot, end)
         if hop.port > 0:
             if ttl <= 1:
-                return self._drop_with_icmp(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
+                return self._drop_with_icmp(icmp.TIME_EXCEEDED, "TTL expired", slot, end, now)
+            if hop.port in self._narrow and not packet.fits(slot, end, self._mtus[hop.port]):
+                return self._too_big(hop, slot, end, now)
             slot[10:22] = hop.addresses
             packet.TTL.pack_into(
                 slot, packet.TTL_OFFSET, ttl - 1, protocol, packet.ttl_decremented_checksum(total)
@@ -142,7 +102,35 @@ class Agent:
             packet.to_host(slot)
             self.delivered += 1
             return TO_HOST
-        return self._drop_with_icmp(packet.HOST_UNREACHABLE, hop.reason, slot, end, now)
+        return self._drop_with_icmp(icmp.HOST_UNREACHABLE, hop.reason, slot, end, now)
+
+    def _receive_ipv6(self, slot: memoryview, end: int, port: int, now: float) -> int:
+        """Handle a frame of IPv6 as :meth:`receive_frame` does one of IPv4."""
+        if end < packet.MIN_END6 or not packet.is_ipv6(slot):
+            return self._count("malformed")
+        if slot[packet.FRAME_OFFSET] & 3 != 2:
+            return self._count("ignored: destination is not a label")
+        key = packet.addressed(slot, end) if self._by_address else bytes(slot[10:16])
+        if key is None:
+            return self._count("ignored: destination is not a label")
+        if self._tagged:
+            key += slot[16:22]
+        decision = self._frame_decisions[port].get(key) or self._decide_frame(key, port)
+        hop = decision.only or self.pick(decision, slot, end)
+        if hop.port > 0:
+            if slot[packet.HOP_LIMIT6] <= 1:
+                return self._drop_with_icmp(icmp.TIME_EXCEEDED, "TTL expired", slot, end, now)
+            if hop.port in self._narrow and not packet.fits(slot, end, self._mtus[hop.port]):
+                return self._too_big(hop, slot, end, now)
+            slot[10:22] = hop.addresses
+            slot[packet.HOP_LIMIT6] -= 1
+            self.relayed += 1
+            return hop.port
+        if hop.port == TO_HOST:
+            packet.to_host(slot)
+            self.delivered += 1
+            return TO_HOST
+        return self._drop_with_icmp(icmp.HOST_UNREACHABLE, hop.reason, slot, end, now)
 
     def receive_burst(self, headers: Headers, lengths: NDArray[np.uint32], port: int) -> list[int]:
         """Handle frames of ``lengths`` from the interface of ``port``, one per slot, as :meth:`receive_frame`.
@@ -156,7 +144,7 @@ class Agent:
         keys = headers.keys(count, self._by_address, self._tagged)
         hops = [hop for key in keys if (hop := known(key, _UNKNOWN).only) is not None]
         ports = [hop.port for hop in hops]
-        if len(hops) < len(keys) or min(ports) <= 0:
+        if len(hops) < len(keys) or min(ports) <= 0 or self._narrow.intersection(ports):
             return []
         headers.relay(count, hops)
         self.relayed += count
@@ -164,33 +152,35 @@ class Agent:
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
         """Handle a packet from the host in ``slot[HOST_OFFSET:end]``; returns as :meth:`receive_frame`."""
-        if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
-            return self._count("ignored: not IPv4 from the host")
-        target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
+        target = packet.addressed(slot, end)
+        if target is None:
+            return self._count("ignored: not to an address of servers, from the host")
         decision = self._packet_decisions.get(target) or self._decide_packet(target)
         hop = decision.only or self.pick(decision, slot, end)
         if hop.port > 0:
             packet.to_nic(slot)
-            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, hop.addresses, packet.IPV4)
+            if hop.port in self._narrow and not packet.fits(slot, end, self._mtus[hop.port]):
+                return self._too_big(hop, slot, end, now, own=True)
+            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, hop.addresses, packet.ethertype(slot))
             self.originated += 1
             return hop.port
         if hop.port == TO_HOST:
             self.delivered += 1
             return TO_HOST
-        return self._drop_with_icmp(packet.HOST_UNREACHABLE, hop.reason, slot, end, now)
+        return self._drop_with_icmp(icmp.HOST_UNREACHABLE, hop.reason, slot, end, now)
 
     def decision(self, slot: memoryview, end: int, port: int) -> ForwardingDecision | None:
         """The decision on a frame from the interface of ``port``; port 0: on a packet from the host.
 
-        None for anything but IPv4 to a label.  Nothing is written or counted.
+        None for anything but IP to a label.  Nothing is written or counted.
         """
-        if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
+        target = packet.addressed(slot, end)
+        if target is None:
             return None
         if not port:
-            target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
             return self._packet_decisions.get(target) or self._decide_packet(target)
-        to, by, kind, _, _, _, _, _, target = packet.FRAME.unpack_from(slot)
-        if kind != packet.IPV4 or to[0] & 3 != 2:
+        to, by, kind, _, _, _, _, _, _ = packet.FRAME.unpack_from(slot)
+        if kind != packet.ethertype(slot) or to[0] & 3 != 2:
             return None
         key = (target if self._by_address else to) + (by if self._tagged else b"")
         return self._frame_decisions[port].get(key) or self._decide_frame(key, port)
@@ -208,117 +198,12 @@ class Agent:
             **self.other,
         }
 
-    # --- what the agent knows -------------------------------------------------
-
-    def apply_link_state(self, links: LinkState) -> None:
-        """The lab reports that ``links`` are down: labels and tables follow from now on."""
-        self._failures.by_lab = links
-        self._follow_failures()
-
-    def handle_link_change(self, port: int, up: bool) -> bool:
-        """The interface of ``port`` has lost or regained its carrier; False if that is known already."""
-        changed = self._failures.change_carrier(self.scheme.fabric.link_at(self.node, port), up)
-        if changed:
-            self._invalidate()
-        return changed
-
-    def set_load_balance(self, mode: LoadBalance) -> None:
-        """Choose among several next hops by another rule from now on."""
-        self.load_balance = mode
-        if self.fast_path is not None:
-            self.fast_path.set_load_balance(mode)
-        self._invalidate()
-
-    def stop_fast_path(self) -> None:
-        """The agent ends: the fast path must not forward in its place any more."""
-        if self.fast_path is not None:
-            self.fast_path.invalidate()
-
-    def learn_failures(self, links: LinkState) -> None:
-        """Other agents advertise that ``links`` are down: labels and tables follow.
-
-        Where the scheme limits the flooding, agents know different links: only next hops avoid them then."""
-        if links != self._failures.by_peers:
-            self._failures.by_peers = links
-            self._follow_failures()
-
-    def pin(self, paths: Iterable[ServerPath]) -> None:
-        """Send packets along these paths to the last server of each, while its links are up."""
-        self._pinned = {path[-1]: path for path in paths}
-        self._invalidate()
-
-    @property
-    def reported_failures(self) -> LinkState:
-        """The links that are down by carriers, the lab and other agents; without suspected ones."""
-        return self._failures.reported
-
-    def apply_probe_results(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
-        """Follow the results of path probing: ``suspected`` links, and round-trip times in seconds by
-        destination and tag.  Cached decisions on the host's packets are cleared."""
-        self._round_trips = order
-        if suspected != self._failures.suspected:
-            self._failures.suspected = suspected
-            self._invalidate()
-        self._packet_decisions.clear()
-
-    def towards(self, server: int) -> NextHop | None:
-        """How frames for another server leave while nothing is down; None without a path."""
-        return ServerRule(self.scheme, self.node).towards(server)
-
-    def readdress(self, hop: NextHop, server: int) -> bytes:
-        """The MAC addresses of control frames to a server one hop away, by its present label: failures change
-        the labels of some schemes, and a switch on the way knows the present ones only."""
-        before, now = self.scheme, self.current_scheme
-        if now is before or (now.label(server), now.label_bits) == (before.label(server), before.label_bits):
-            return hop.addresses
-        return self._rule.addresses(Header(now.label(server)), hop.port)
-
-    @property
-    def current_scheme(self) -> Scheme:
-        """The scheme under the failures that all agents know, by the lab or by each other."""
-        return self._rule.scheme
-
-    @property
-    def framing(self) -> Framing:
-        """How frames are written and read under :attr:`current_scheme`."""
-        return self._rule.framing
-
-    @property
-    def links(self) -> LinkState:
-        """All links that the agent takes for down."""
-        return self._links
-
-    def _follow_failures(self) -> None:
-        """Compute labels and tables by the failures that all agents know.
-
-        Most schemes compute when a packet needs it, so failures that are learned of together cost one time."""
-        common = self._failures.common(self.scheme.floods_everywhere)
-        if common == self._common_failures:
-            self._invalidate()
-        else:
-            self._common_failures = common
-            self._bind(self.scheme.with_failures(common) if common else self.scheme)
-
-    def _bind(self, scheme: Scheme) -> None:
-        self._rule = ServerRule(scheme, self.node)
-        self._by_address, self._tagged = self.framing.by_address, self.framing.tagged
-        self._invalidate()
-
-    def _invalidate(self) -> None:
-        self._links = self._failures.all
-        if self.fast_path is not None:
-            self.fast_path.invalidate()
-        self._packet_decisions.clear()
-        for decisions in self._frame_decisions:
-            decisions.clear()
-
     # --- decisions ------------------------------------------------------------
 
     def _decide_frame(self, key: bytes, port: int) -> ForwardingDecision:
         """Decide on frames that arrive at ``port`` and begin with ``key``; cache the decision."""
         decision = self._rule.decide(((self.framing.header(key, port), 1.0),), self._links)
-        if self.fast_path is not None:
-            self.fast_path.install(port, key, decision)
+        self._offer(port, key, decision)
         return cache_decision(self._frame_decisions[port], key, decision)
 
     def _decide_packet(self, target: bytes) -> ForwardingDecision:
@@ -336,9 +221,15 @@ class Agent:
                 if headers
                 else ForwardingDecision(NextHop(CONSUMED, reason="no path is known"))
             )
-        if self.fast_path is not None and self.load_balance != "probe":  # probing follows what the host sends
-            self.fast_path.install(TO_HOST, target, decision)
+        if self.load_balance != "probe":  # probing follows what the host sends
+            self._offer(TO_HOST, target, decision)
         return cache_decision(self._packet_decisions, target, decision)
+
+    def _offer(self, port: int, key: bytes, decision: ForwardingDecision) -> None:
+        """Let the fast path carry a decision out, unless packets may be too large for a next hop."""
+        hops = (hop.port for hop in decision.next_hops or (decision.only,) if hop is not None)
+        if self.fast_path is not None and self._narrow.isdisjoint(hops):
+            self.fast_path.install(port, key, decision)
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
         """The weighted headers that this server writes into packets for another one."""
@@ -358,7 +249,7 @@ class Agent:
     def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
         """One of several next hops: at random per packet, or by a hash of the flow."""
         if self.has_aliases:
-            number = slot[_SOURCE_ALIAS_OFFSET] >> 5 or slot[_TARGET_ALIAS_OFFSET] >> 5
+            number = packet.alias(slot)
             if number:
                 return decision.next_hops[(number - 1) % len(decision.next_hops)]
         if self.load_balance == "probe":
@@ -392,9 +283,11 @@ class Agent:
     def _other_ethertype(self, slot: memoryview, end: int, port: int, now: float) -> int:
         """A frame of another EtherType: for its control protocol, or ignored."""
         kind = slot[packet.IP_OFFSET - 2] << 8 | slot[packet.IP_OFFSET - 1]
+        if kind == packet.IPV6:
+            return self._receive_ipv6(slot, end, port, now)
         protocol = self.protocols.get(kind)
         if protocol is None:
-            return self._count("ignored: not IPv4")
+            return self._count("ignored: not IP")
         self.other["control"] += 1
         protocol.receive_frame(bytes(slot[packet.FRAME_OFFSET : end]), port, now)
         self.collect(protocol)
@@ -405,18 +298,31 @@ class Agent:
         offload = bytes(packet.VNET_SIZE)
         self.outbox.extend((port, offload + frame) for port, frame in protocol.frames_to_send())
 
+    def _too_big(self, hop: NextHop, slot: memoryview, end: int, now: float, own: bool = False) -> int:
+        """A packet larger than the MTU of its next hop: it is fragmented, or dropped with an ICMP error."""
+        mtu, frame = self._mtus[hop.port], bytes(packet.VNET_SIZE) + hop.addresses + _IPV4
+        parts = [frame + part for part in packet.fragments(slot, end, mtu)]
+        if not parts:
+            return self._drop_with_icmp(icmp.TOO_BIG, "larger than the MTU", slot, end, now, mtu)
+        for part in parts:
+            whole = bytearray(part)
+            if not own:
+                packet.count_hop(memoryview(whole))
+            self.outbox.append((hop.port, bytes(whole)))
+        return self._count("fragmented")
+
     def _drop_with_icmp(
-        self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float
+        self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float, mtu: int = 0
     ) -> int:
         """Drop a packet for ``reason`` and report it to its source by ICMP."""
         self.other["dropped: " + reason] += 1
-        error = packet.icmp_error(code, self.own_address, bytes(slot[packet.IP_OFFSET : end]))
+        error = icmp.error(code, self.own_address, bytes(slot[packet.IP_OFFSET : end]), mtu)
         if error is None:
             return CONSUMED
         if not self.icmp_bucket.take(now):
             return self._count("ICMP errors suppressed")
         fresh = memoryview(bytearray(packet.IP_OFFSET) + error)
-        if fresh[packet.IP_OFFSET + 16 :][:4] == self.own_address:
+        if packet.addressed(fresh, len(fresh)) == self.own_address:
             self.outbox.append((TO_HOST, bytes(fresh[packet.HOST_OFFSET :])))
             return CONSUMED
         port = self.receive_packet(fresh, len(fresh), now)

@@ -28,12 +28,12 @@ class KnownFailures:
         return changed
 
     def common(self, floods_everywhere: bool) -> LinkState:
-        """Those that all agents know: of the agents' advertisements only if these reach every agent."""
+        """The failures that all agents know: of the agents' advertisements only if these reach every agent."""
         return self.by_lab.fail(self.by_peers.down) if floods_everywhere else self.by_lab
 
     @property
     def reported(self) -> LinkState:
-        """Those by carriers, the lab and other agents; without suspected ones."""
+        """The failures by carriers, the lab and other agents; without suspected ones."""
         return self.by_lab.fail(self.lost_carriers | self.by_peers.down)
 
     @property

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hostagent import registry
-from hostagent.fastpath import bpf
 from hostagent.fastpath.program import Shape
 from hostagent.fastpath.tables import LabTables
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import TO_HOST
+from hostagent.linux import bpf
+from hostagent.linux.netlink import Netlink
 from hostagent.options import Options
-from hostagent.runtime.netlink import Netlink
 
 #: TUN devices get indices from here on, which differ throughout a lab as those of its links do.
 _FIRST_TUN_INDEX = 1 << 30

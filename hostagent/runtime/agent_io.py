@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any
 
 from hostagent import registry
-from hostagent.channel import Message
 from hostagent.control.interface import AgentContext, AgentProtocol
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.batch import MIN_BURST
 from hostagent.forwarding.decisions import TO_HOST
+from hostagent.linux.channel import Message
 from hostagent.runtime.devices import Devices, Nic
 from hostagent.runtime.mmsg import BATCH, PacketBuffers
 from topos.graph import LinkState
@@ -69,7 +69,7 @@ class AgentIO:
         self._one_at_a_time = {_HOST, *(nic.port for nic in devices.nics)}
         #: What is sent by a port whose interface is missing is an error like others.
         self._nics = dict.fromkeys(sorted(devices.missing), _NOTHING)
-        self._nics |= {nic.port: nic.socket.fileno() for nic in devices.nics}
+        self._nics |= {nic.port: (nic.sender or nic.socket).fileno() for nic in devices.nics}
         self._ports = {nic.index: nic for nic in devices.nics}
         self._ports_down: set[int] = set()
         # Looked up at each event: the worker replaces ``report``.
@@ -81,6 +81,8 @@ class AgentIO:
             devices.assign_address,
             generation,
         )
+        for port, mtu in {_HOST: devices.mtu, **{nic.port: nic.mtu for nic in devices.nics}}.items():
+            agent.set_mtu(port, mtu)
         for port in self._nics:
             self._handle_link_change(port, port in devices.up)
 
@@ -88,8 +90,7 @@ class AgentIO:
         """All descriptors that are open for this agent."""
         netlink = self.devices.netlink
         spare = set() if netlink is None else {netlink.socket.fileno()}
-        spare |= {each.fileno() for nic in self.devices.nics for each in nic.control}
-        spare |= {nic.socket.fileno() for nic in self.devices.nics}
+        spare |= {each.fileno() for nic in self.devices.nics for each in nic.sockets}
         return spare | {self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Handler]:
@@ -257,6 +258,8 @@ class AgentIO:
     def _from_netlink(self, again: bool) -> None:
         for interface in self.devices.carriers.events():
             nic = self._ports.get(interface.index)
+            if interface.mtu and (nic is not None or interface.index == self.devices.tun_index):
+                self.agent.set_mtu(_HOST if nic is None else nic.port, interface.mtu)
             if nic is not None:  # one that the host's owner has renamed is not that of the link any more
                 self._handle_link_change(nic.port, interface.up and interface.name == nic.name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import socket
@@ -14,44 +13,54 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hostagent.runtime.netlink import CarrierWatch, Interface, Netlink, compute_checksums
+from addressing.fields import ipv6 as wide_addresses
+from hostagent.linux.namespaces import CLONE_NEWNET, set_namespace
+from hostagent.linux.netlink import CarrierWatch, Interface, Netlink, compute_checksums
 
 if TYPE_CHECKING:
     from hostagent.runtime.acceleration import Acceleration
 
 TUN_NAME = "dcn0"
 
-_CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
 _TUNSETIFINDEX, _TUNGETIFF = 0x400454DA, 0x800454D2
 #: How often the device is tried: a program in the host may take its name at any moment.
 _ATTEMPTS = 1000
+#: Seconds for an interface to start.
+_PATIENCE = 10.0
 _PACKET, _MTU = 1 << 16, 1500
-_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR, _IFF_TUN_EXCL = 0x0001, 0x1000, 0x4000, 0x8000
 #: Packets may have a checksum still to be computed, and may be TCP super-packets (with ECN).
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
-_ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
+_ETH_P_IP, _ETH_P_IPV6, _ETH_P_ALL, _NOTHING = 0x0800, 0x86DD, 0x0003, 0
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
 _MAX_DESCRIPTORS = 1 << 20
 #: Asked by netlink first: a file of settings takes the longer to find, the more namespaces there are.
-_NO_IPV6 = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+_CONF, _DISABLED = Path("/proc/sys/net/ipv6/conf"), "disable_ipv6"
 
 PacketSocket = socket.socket
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
 class Nic:
-    """An interface: the number of its port, its name and index, and its packet socket."""
+    """An interface: the number of its port, its name and index, and its packet sockets."""
 
     port: int
     name: str
     index: int
     socket: socket.socket
-    #: Where ``socket`` takes IPv4 only: those of control protocols, one per EtherType.
+    mtu: int = _MTU
+    #: Where ``socket`` takes IPv4 only: those of IPv6 and of control protocols, one per EtherType.
     control: tuple[PacketSocket, ...] = ()
+    #: What sends where ``socket`` takes IPv4 only: the kernel would take what that sends for IPv4.
+    sender: PacketSocket | None = None
+
+    @property
+    def sockets(self) -> tuple[PacketSocket, ...]:
+        """All packet sockets."""
+        return (self.socket, *self.control, *((self.sender,) if self.sender is not None else ()))
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,11 @@ class Devices:
     #: Whether the programs of the fast path are attached.
     accelerated: bool = False
     missing: frozenset[int] = frozenset()
+    #: The MTU of the TUN device when it was opened.
+    mtu: int = _MTU
+    #: Whether the host speaks IPv6 as well, and its further IPv4 addresses.
+    ipv6: bool = False
+    further: tuple[bytes, ...] = ()
 
     @property
     def interfaces(self) -> dict[int, int]:
@@ -79,15 +93,15 @@ class Devices:
         return {nic.port: nic.index for nic in self.nics} | {0: self.tun_index}
 
     def assign_address(self, address: bytes) -> None:
-        """Give the TUN device its IPv4 address and the default route."""
+        """Give the TUN device its addresses, the default route, and with IPv6 one to all servers."""
         assert self.netlink is not None
-        _assign(self.netlink, self.tun_index, address)
+        _assign(self.netlink, self.tun_index, (address, *self.further), self.ipv6)
 
     def close(self) -> None:
         """Close everything; the TUN device disappears with its descriptor."""
         os.close(self.tun)
         for nic in self.nics:
-            for each in (nic.socket, *nic.control):
+            for each in nic.sockets:
                 each.close()
         self.carriers.close()
         if self.netlink is not None:
@@ -102,13 +116,16 @@ def open_devices(
     assignable: bool = False,
     offloads: bool = True,
     held: int | None = None,
+    ipv6: bool = False,
+    further: tuple[bytes, ...] = (),
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
     ``ports`` are the names of the interfaces; ``address`` is the server's IPv4 address, None if it is assigned
     later; with ``assignable`` it may be assigned again.  With ``acceleration`` the kernel forwards as well, if
     the programs can be attached.  Without ``offloads`` packets have the size of frames and computed checksums,
-    those too that the kernel forwards from the host's own stack.  ``held`` is a descriptor of the TUN device
+    those too that the kernel forwards from the host's own stack.  With ``ipv6`` the host has the IPv6 address
+    that contains its IPv4 address, too, if the kernel has IPv6.  ``held`` is a descriptor of the TUN device
     of an agent that has ended, which is used if the host has that device still.  Raises OSError.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
@@ -128,27 +145,33 @@ def open_devices(
                 disable_segmentation_offload(tun)
                 for name in ports.values():
                     compute_checksums(name)
-            if netlink.ipv6_enabled(existing[TUN_NAME].index):
-                _NO_IPV6.write_text("1")
-            tun_index, mtu = (
-                existing[TUN_NAME].index,
-                min((existing[n].mtu for n in ports.values()), default=_MTU),
-            )
-            _configure_tun(netlink, tun_index, address, mtu)
+            ipv6 = ipv6 and _CONF.is_dir()
+            if existing[TUN_NAME].speaks_ipv6:
+                (_CONF / "all" / _DISABLED).write_text("1")
+            if ipv6:
+                netlink.without_own_ipv6(existing[TUN_NAME].index)
+                for name in ("lo", TUN_NAME):
+                    (_CONF / name / _DISABLED).write_text("0")
+            tun_index = existing[TUN_NAME].index
+            smallest = min((existing[name].mtu for name in ports.values()), default=_MTU)
+            addresses = () if address is None else (address, *further)
+            _configure_tun(netlink, tun_index, addresses, smallest, ipv6)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
             watch, up = _watch(undo, netlink, {port: existing[name] for port, name in ports.items()})
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
             # A socket for every EtherType would see each packet of the fast path before the kernel forwards it.
-            kinds = (_ETH_P_IP, *acceleration.control_ethertypes)
+            kinds = (_ETH_P_IP, *((_ETH_P_IPV6,) if ipv6 else ()), *acceleration.control_ethertypes)
         nics = []
         for port, name in ports.items():
             first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
-            nics.append(Nic(port, name, existing[name].index, first, tuple(control)))
+            sender = undo.enter_context(_open_packet_socket(name, _NOTHING)) if control else None
+            index, mtu = existing[name].index, existing[name].mtu
+            nics.append(Nic(port, name, index, first, mtu, tuple(control), sender))
         later = undo.enter_context(Netlink()) if address is None or assignable else None
         undo.pop_all()  # everything is open, and stays open
-    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated, missing)
+    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated, missing, smallest, ipv6, further)
 
 
 def _watch(
@@ -157,11 +180,12 @@ def _watch(
     """Watch the carriers of these interfaces until ``undo`` closes; the ports with a carrier now.
 
     What was set up just before is not reported: it would wake each of a thousand agents once.  To ask for an
-    interface that is starting completes that, which the kernel reports; so it is asked for before as well.
+    interface that is starting completes that, which the kernel reports (others take up to a second, and drop
+    what is sent until then); so it is asked for before as well.
     """
     for nic in nics.values():
         if not nic.up or nic.starting:
-            netlink.interface(nic.index)
+            netlink.await_start(nic.index, _PATIENCE)
     watch = undo.enter_context(CarrierWatch())  # before they are read, so that no change is missed
     return watch, frozenset(port for port, nic in nics.items() if netlink.interface(nic.index).up)
 
@@ -194,9 +218,7 @@ def ranges_excluding(keep: set[int]) -> list[tuple[int, int]]:
 
 def _enter(descriptor: int) -> None:
     try:
-        if _libc.setns(descriptor, _CLONE_NEWNET):
-            number = ctypes.get_errno()
-            raise OSError(number, f"setns: {os.strerror(number)}")
+        set_namespace(descriptor, CLONE_NEWNET)
     finally:
         os.close(descriptor)
 
@@ -206,20 +228,21 @@ def _own_tun(netlink: Netlink, held: int | None, index: int) -> int:
     if held is not None and _has_device(held):
         return _drained(os.dup(held))
     for _ in range(_ATTEMPTS):
+        with contextlib.suppress(OSError):
+            return _open_tun(index)
         with contextlib.suppress(OSError):  # another process may be as quick
             if (taken := netlink.interfaces().get(TUN_NAME)) is not None:
                 netlink.remove(taken.index)
-            return _open_tun(index)
     return _open_tun(index)
 
 
 def _has_device(tun: int) -> bool:
     """Whether the device of a descriptor exists under its name."""
     try:
-        found = fcntl.ioctl(tun, _TUNGETIFF, bytes(40))
+        request = fcntl.ioctl(tun, _TUNGETIFF, bytes(40))
     except OSError:  # somebody has removed it
         return False
-    return found[:16].rstrip(b"\0") == TUN_NAME.encode()
+    return request[:16].rstrip(b"\0") == TUN_NAME.encode()
 
 
 def _drained(tun: int) -> int:
@@ -231,12 +254,12 @@ def _drained(tun: int) -> int:
 
 
 def _open_tun(index: int = 0) -> int:
-    """A TUN device, of the interface index ``index`` unless that is 0."""
+    """A new TUN device, of the interface index ``index`` unless that is 0; OSError where one has its name."""
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if index:
             fcntl.ioctl(tun, _TUNSETIFINDEX, struct.pack("I", index))
-        flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
+        flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR | _IFF_TUN_EXCL
         fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
         fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
         fcntl.ioctl(tun, _TUNSETOFFLOAD, _OFFLOADS)
@@ -246,15 +269,23 @@ def _open_tun(index: int = 0) -> int:
     return tun
 
 
-def _configure_tun(netlink: Netlink, index: int, address: bytes | None, mtu: int) -> None:
+def _configure_tun(netlink: Netlink, index: int, addresses: tuple[bytes, ...], mtu: int, ipv6: bool) -> None:
     netlink.set_up_tun(index, mtu)  # the agent's ICMP errors to its own host come from the host's address
-    if address is not None:
-        _assign(netlink, index, address)
+    if addresses:
+        _assign(netlink, index, addresses, ipv6)
 
 
-def _assign(netlink: Netlink, index: int, address: bytes) -> None:
-    netlink.add_address(index, address)
-    netlink.add_default_route(index, address)
+def _assign(netlink: Netlink, index: int, addresses: tuple[bytes, ...], wide: bool) -> None:
+    """Assign addresses, of which the first is that of what the host sends."""
+    servers = wide_addresses.NETWORK
+    for address in addresses:
+        netlink.add_address(index, address)
+    netlink.add_default_route(index, addresses[0])
+    if wide:
+        for address in reversed(addresses):  # the kernel takes the one that was added last
+            number = wide_addresses.embed(int.from_bytes(address, "big"))
+            netlink.add_address6(index, number.to_bytes(16, "big"))
+        netlink.add_route6(index, servers.network_address.packed, servers.prefixlen)
 
 
 def disable_segmentation_offload(tun: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
-from hostagent import registry
+from hostagent import further_addresses, registry
 from hostagent.control.authentication import KEY_SIZE
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.options import AgentPlacement, LoadBalance, Options
@@ -40,14 +40,17 @@ class AgentFactory:
         self.options = options
         plugins.load(options.custom)
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
-        self._nodes = addresses_of(self._scheme)
+        further = further_addresses.parse(options.addresses, self._scheme)
+        self._further = {address.to_bytes(4, "big"): server for address, server in further.items()}
+        self._nodes = addresses_of(self._scheme) | self._further
         #: Authenticates the agents' control frames; no host ever sees it.
         self._key = key or os.urandom(KEY_SIZE)
         self._buffers = PacketBuffers()
         #: A descriptor of each server's TUN device, so that no program can take its name between two agents.
         self._held: dict[int, int] = {}
         #: The lab's link state, which all agents share.
-        self.links = SharedLinkState(len(self._scheme.fabric.link_ends))
+        fabric = self._scheme.fabric
+        self.links = SharedLinkState(len(fabric.link_ends), fabric.servers)
         #: Whether agents act on link state at once: with buffers, and with control protocols.
         self.prompt = bool(options.buffers or registry.enabled_by(options))
         #: Maps and programs of the fast path, and why there are none where one is asked for.
@@ -75,7 +78,8 @@ class AgentFactory:
         address = agent.own_address if configured else None
         devices = open_devices(
             place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads,
-            self._held.get(place.node),
+            self._held.get(place.node), 6 in self._scheme.ip_versions,
+            tuple(address for address, server in self._further.items() if server == place.node),
         )  # fmt: skip
         self._hold(place.node, devices.tun)
         if acceleration is not None and devices.accelerated:

@@ -16,18 +16,15 @@ import contextlib
 import gc
 import os
 import selectors
-import signal
 import socket
 import time
-import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from collections.abc import Collection, Sequence
 
-from hostagent.channel import Channel, Message
+from hostagent.linux.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance
 from hostagent.runtime import progress
 from hostagent.runtime.agent_io import AgentIO
+from hostagent.runtime.children import ChildProcess, PendingQuery, change_of_child, run_child, watch_children
 from hostagent.runtime.devices import ranges_excluding
 from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.worker import Worker, failure_event
@@ -36,40 +33,10 @@ from topos.graph import LinkState
 #: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
 _PIPE = 1 << 12
+#: Seconds for which it looks whether agents end their turn, before it asks them.
+_GRACE = 0.002
 #: Seconds between two looks at whether agents make progress.
 _LOOK = 1.0
-
-
-@dataclass(eq=False)
-class ChildProcess:
-    """A forked worker or supervisor: its process, its channel, and its agents that have not failed."""
-
-    pid: int
-    channel: Channel
-    nodes: set[int]
-    #: Where it notes its turns, and what was seen there.
-    cell: memoryview
-    #: Whether it is a supervisor, whose agents are processes of their own.
-    supervises: bool = False
-    turn: progress.Turn = field(default_factory=progress.Turn)
-    #: Whether a signal has stopped it, and whether it hangs.
-    stopped: bool = False
-    hangs: bool = False
-    #: The orders for when it continues.
-    missed: list[Message] = field(default_factory=list)
-
-    @property
-    def silent(self) -> bool:
-        """Whether it answers nothing now."""
-        return self.stopped or self.hangs
-
-
-@dataclass
-class PendingQuery:
-    """A query to all children: the merged answers so far, and the children that have not answered."""
-
-    answer: Message
-    waiting: set[int]
 
 
 class Supervisor:
@@ -102,7 +69,7 @@ class Supervisor:
         self._standing: dict[str, Message] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(control.socket, selectors.EVENT_READ, self._from_lab)
-        self._signals = _watch_children()
+        self._signals = watch_children()
         self._selector.register(self._signals, selectors.EVENT_READ, self._from_kernel)
         self._open = True
 
@@ -137,7 +104,7 @@ class Supervisor:
             case "links":
                 self._change_links(order)
             case "follow":
-                self._query(order, {"event": "links-applied", "count": 0})
+                self._follow(order)
             case "pin":
                 self._standing["pin"] = order
                 self._query(order, {"event": "pinned", "count": 0})
@@ -154,17 +121,34 @@ class Supervisor:
                 self._broadcast(order)
 
     def _change_links(self, order: Message) -> None:
-        """Publish the link state; wake agents only if they have something to do but relay packets by it."""
-        self._links.write(LinkState(frozenset(order["down"])))
+        """Publish the link state."""
+        self._links.write(LinkState(frozenset(order["down"])), order.get("waiting", ()))
         self._factory.invalidate_all()
-        if self._prompt:
-            self._query({"op": "follow", "serial": order["serial"]}, {"event": "links-applied", "count": 0})
-        else:
-            count = sum(len(child.nodes) for child in self._children.values())
-            self._control.send({"event": "links-applied", "count": count, "serial": order["serial"]})
+        self._follow({"op": "follow", "serial": order["serial"], "ordered": "waiting" in order})
 
-    def _broadcast(self, order: Message) -> None:
+    def _follow(self, order: Message) -> None:
+        """Wake agents only if they have something to do but relay packets by the link state; in an ordered
+        change also those that may be relaying packets by the state of before."""
+        asked = set(self._children)
+        if not self._prompt:
+            asked = self._behind() if order["ordered"] else set()
+        others = (len(child.nodes) for pid, child in self._children.items() if pid not in asked)
+        self._query(order, {"event": "links-applied", "count": sum(others)}, asked)
+
+    def _behind(self) -> set[int]:
+        """The children that may act by the link state of before: in the turn that they were in a moment ago.
+        A child that has begun another turn since, or waits, reads the state before it does anything."""
+        turns = {child.pid: child.cell[progress.TURN] for child in self._children.values()}
+        behind = {pid for pid, child in self._children.items() if turns[pid] and not child.silent}
+        until = time.monotonic() + _GRACE
+        while behind and time.monotonic() < until:
+            behind = {pid for pid in behind if self._children[pid].cell[progress.TURN] == turns[pid]}
+        return behind | {child.pid for child in self._children.values() if child.supervises}
+
+    def _broadcast(self, order: Message, asked: Collection[int] | None = None) -> None:
         for child in self._children.values():
+            if asked is not None and child.pid not in asked:
+                continue
             if child.silent:  # its channel would fill up, and hold the others up
                 self._keep(child, order)
                 continue
@@ -190,7 +174,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         foreign = ranges_excluding({theirs.fileno(), 0, 1, 2})
         (cell,) = progress.cells(1)
-        pid = os.fork() or _run_child(foreign, lambda: self._run_supervisor(theirs, share, cell))
+        pid = os.fork() or run_child(foreign, lambda: self._run_supervisor(theirs, share, cell))
         theirs.close()
         nodes = {place.node for place in share}
         self._add_child(ChildProcess(pid, Channel(ours), nodes, cell, supervises=True))
@@ -222,7 +206,7 @@ class Supervisor:
 
         Every page that the parent touches between two forks is a page that the child does not share.
         """
-        epoch, links = self._links.read()
+        epoch, links, _ = self._links.read()
         attempts = [self._prepare(place, links) for place in places]
         prepared = [agent_io for agent_io in attempts if agent_io is not None]
         per_host = self._options.agents == "host"
@@ -238,7 +222,7 @@ class Supervisor:
         shared = self._factory.shared_descriptors | {0, 1, 2}
         foreign = [ranges_excluding(worker.descriptors | shared) for worker in workers]
         pids = [
-            os.fork() or _run_child(other, worker.run) for worker, other in zip(workers, foreign, strict=True)
+            os.fork() or run_child(other, worker.run) for worker, other in zip(workers, foreign, strict=True)
         ]
         for pid, (ours, _), worker, cell in zip(pids, pairs, workers, cells, strict=True):
             self._add_child(ChildProcess(pid, Channel(ours), worker.nodes, cell))
@@ -261,11 +245,13 @@ class Supervisor:
         self._children[child.pid] = child
         self._selector.register(child.channel.socket, selectors.EVENT_READ, lambda: self._on_message(child))
 
-    def _query(self, order: Message, answer: Message) -> None:
+    def _query(self, order: Message, answer: Message, some: Collection[int] | None = None) -> None:
+        """Ask all children, or some of them."""
         serial = order["serial"]
-        asked = {pid for pid, child in self._children.items() if not child.silent}
+        chosen = self._children if some is None else some
+        asked = {pid for pid in chosen if not self._children[pid].silent}
         self._pending_queries[serial] = PendingQuery({**answer, "serial": serial}, asked)
-        self._broadcast(order)
+        self._broadcast(order, some)
         self._finish(serial)
 
     # --- events ---------------------------------------------------------------
@@ -315,7 +301,7 @@ class Supervisor:
         """Children were stopped, continue or have ended; those that have ended close their channels."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._signals, _PIPE)
-        while (change := _change_of_child()) is not None:
+        while (change := change_of_child()) is not None:
             pid, stopped = change
             child = self._children.get(pid)
             if child is not None and child.stopped != stopped:
@@ -369,44 +355,7 @@ class Supervisor:
         self._done_starting(child)
 
 
-def _watch_children() -> int:
-    """A descriptor that becomes readable when the state of a child process changes."""
-    ours, theirs = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    return ours
-
-
-def _change_of_child() -> tuple[int, bool] | None:
-    """A child that was stopped (True) or continues (False); None if there is no further one."""
-    with contextlib.suppress(ChildProcessError):
-        found = os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG)
-        if found is not None:
-            return found.si_pid, found.si_code != os.CLD_CONTINUED
-    return None
-
-
 def _shares(places: Sequence[AgentPlacement]) -> list[Sequence[AgentPlacement]]:
     """The agents of each second-level supervisor, one per processor; none where one process is as fast."""
     supervisors = min(len(os.sched_getaffinity(0)), len(places) // _FORK_BATCH)
     return [places[first::supervisors] for first in range(supervisors)] if supervisors > 1 else []
-
-
-def _run_child(foreign: Sequence[tuple[int, int]], work: Callable[[], None]) -> NoReturn:
-    """Run a forked process: it closes the descriptors of others, works, and exits.
-
-    It ends with its parent, because its channel closes then.
-    """
-    code = 1
-    try:
-        signal.set_wakeup_fd(-1)  # the parent's pipe
-        for descriptors in foreign:
-            os.closerange(*descriptors)
-        work()
-        code = 0
-    except BrokenPipeError:  # the parent has ended
-        code = 0
-    except BaseException:  # never return into the parent's code
-        traceback.print_exc()
-    finally:
-        os._exit(code)

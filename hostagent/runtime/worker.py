@@ -12,11 +12,12 @@ import time
 import traceback
 from collections.abc import Sequence
 
-from hostagent.channel import Channel, Message
+from hostagent.linux.channel import Channel, Message
 from hostagent.runtime.agent_io import AgentIO, Handler
 from hostagent.runtime.progress import STOPPED, discards, milliseconds
 from hostagent.runtime.shared_links import SharedLinkState
 from topos import plugins
+from topos.graph import LinkState
 
 
 class Worker:
@@ -39,6 +40,8 @@ class Worker:
         self.channel = channel
         self._progress = progress
         self._links, self._epoch = links, epoch
+        #: What agents follow since they run here.
+        self._followed: dict[int, LinkState] = {}
         self._agent_ios = {agent_io.agent.node: agent_io for agent_io in agent_ios}
         self._owners = {descriptor: agent_io for agent_io in agent_ios for descriptor in agent_io.descriptors()}
         self._handlers: dict[int, Handler] = {channel.socket.fileno(): self._from_parent}
@@ -106,9 +109,12 @@ class Worker:
             agent_io.agent.stop_fast_path()
 
     def _apply_link_state(self) -> None:
-        """Have all agents follow the lab's link state."""
-        self._epoch, state = self._links.read()
-        for agent_io in list(self._agent_ios.values()):
+        """Have agents follow the lab's link state, but those whose turn has not come."""
+        self._epoch, state, waiting = self._links.read()
+        for node, agent_io in list(self._agent_ios.items()):
+            if node in waiting or self._followed.get(node) == state:
+                continue
+            self._followed[node] = state
             try:
                 agent_io.apply_link_state(state)
             except Exception as error:

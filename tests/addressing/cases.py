@@ -27,6 +27,7 @@ SMALL = 40
 #: Further settings of schemes that have parameters.
 SETTINGS = {
     "brp": ("brp:multipath=yes",),
+    "dor": ("dor", "dor:balanced=yes"),
     "ksp": ("ksp:k=3",),
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),

@@ -72,7 +72,9 @@ def test_packets_arrive_for_all_random_choices(spec: str) -> None:
     assert escapes > 0, "no failure needed the escape: draw more failures"
 
 
-@pytest.mark.parametrize("spec", ["clot:8x8", "clot:4x4x4", "clot:2x6", "torus:5x4", "novacube:6x6"])
+@pytest.mark.parametrize(
+    "spec", ["clot:8x8", "clot:4x4x4", "clot:2x6", "clot:5x5", "clot:7x4", "torus:5x4", "novacube:6x6"]
+)
 def test_probabilities_are_those_of_eq_12(spec: str) -> None:
     """By the formula, from the fabric's links and networkx's distances on the torus."""
     scheme = scheme_of(spec)

@@ -17,7 +17,7 @@ import pytest
 
 from addressing import registry
 from addressing.algorithms import freegroup
-from addressing.algorithms.wmgr_scan_order import ORDERS
+from addressing.algorithms.scan.wmgr_scan_order import ORDERS
 from addressing.header import Deliver, Forward, Header
 from addressing.scheme import path
 from addressing.schemes.wmgr import Wmgr

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 from addressing.automata.group import Group, Word, of_graph, of_table
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.registry import parse
 
 T = TypeVar("T", bound=Hashable)

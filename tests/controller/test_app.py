@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from addressing import registry as schemes
-from hostagent.channel import Channel
+from hostagent.linux.channel import Channel
 from topos import registry as topologies
 
 FABRIC = topologies.fabric("bcube:2,1")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from addressing.fields.checksum import checksum
 from controller.checksums import Messages, complete, complete_message
-from hostagent.forwarding.packet import checksum
 
 scapy = pytest.importorskip("scapy.all")
 #: With addresses: scapy would ask the network for them.

@@ -15,7 +15,8 @@ from addressing import registry as schemes
 from addressing.fields import ipv4, mac
 from addressing.scheme import Scheme
 from controller import plan
-from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send, address
+from controller.core import Core, address
+from controller.effects import Effect, Event, PacketOut, ReadTable, Send
 from controller.rules import FlowTable
 from topos import registry as topologies
 from topos.graph import LinkState
@@ -109,14 +110,17 @@ def test_tables_follow_any_sequence_of_events(
     fabric, core = switches.scheme.fabric, switches.core
     switches.connect()
     reported, ports, requests = set[int](), set[int](), 0
+    halves = [range(16, 20), range(20, 24)] if ordered else [None]
     for what, item, up in events:
         if what == "port":
             (ports.discard if up else ports.add)(item)
             end = fabric.link(item).b
             switches.do(core.port(end.node, end.number, up, 1.0))
         elif what == "links":
-            reported, requests = item, requests + 1
-            switches.do(core.links(item, 1.0, requests))
+            reported = item
+            for among in halves:
+                requests += 1
+                switches.do(core.links(item, 1.0, requests, among))
         elif what == "lose":
             switches.tables.pop(item, None)
             switches.do(core.disconnected(item, 1.0))
@@ -126,6 +130,9 @@ def test_tables_follow_any_sequence_of_events(
         else:
             switches.do(core.apply_port_changes(1.0))
     switches.do(core.apply_port_changes(1.0))
+    if ordered:  # only the lab has tables change
+        requests += 1
+        switches.do(core.links(reported, 1.0, requests))
     while switches.barriers:
         switches.reply(1)
     switches.check(reported | ports)
@@ -174,6 +181,22 @@ def test_converged_waits_for_earlier_updates() -> None:
     first, second = switches.named("converged")
     assert (first["down"], first["flow_mods"], first["switches"]) == ([3], 1, 1)
     assert (second["down"], second["flow_mods"], second["request"]) == ([3], 0, 7)
+
+
+def test_who_asks_for_reports_hears_when_the_switches_have_answered_or_have_gone() -> None:
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    switches.reply(8)
+    first, second = list(switches.tables)[:2]
+    switches.do(switches.core.reports([first, second], 2.0, 5))
+    switches.do(switches.core.reports([second], 2.0, 6))
+    assert not switches.named("reported")
+    switches.reply(1)
+    assert not switches.named("reported")
+    switches.do(switches.core.disconnected(second, 2.0))
+    assert [event["request"] for event in switches.named("reported")] == [5, 6]
+    switches.do(switches.core.reports([second], 2.0, 7))  # nobody is left to ask
+    assert switches.named("reported")[-1]["request"] == 7
 
 
 def arp_request(sender: int, sender_ip: int, target_ip: int) -> bytes:
@@ -253,6 +276,24 @@ def test_a_controller_that_takes_over_changes_only_what_is_wrong(down: set[int])
     second.reply(1000)
     assert len(second.named("ready")) == 1
     second.check(down)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_port_that_comes_after_its_controller_is_reported_where_its_link_is_down(resume: bool) -> None:
+    """A host has deleted its interface, the switch daemon was started again, and then the controller."""
+    fabric = topologies.fabric("fattree:4")
+    ports = [(one, number) for one in range(fabric.servers, fabric.size) for number, _ in fabric.ports(one)]
+    link = fabric.link_at(*ports[0])
+    switches = Switches(bind("fattree:4", "ecmp"), resume=[link] if resume else None)
+    for one in range(fabric.servers, fabric.size):
+        switches.do(switches.core.connected(one))
+    for port in ports:
+        if fabric.link_at(*port) != link:
+            switches.do(switches.core.port(*port, True, 0.0))
+    assert switches.named("port") == []
+    switches.do(switches.core.port(*ports[0], True, 1.0))
+    told = [(event["link"], event["up"]) for event in switches.named("port")]
+    assert told == ([(link, True)] if resume else [])
 
 
 def test_a_switch_that_connects_again_keeps_its_table() -> None:

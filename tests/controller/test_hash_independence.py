@@ -23,7 +23,8 @@ from addressing.fields import mac
 from addressing.header import Forward, Header, NextHops
 from addressing.scheme import Scheme
 from addressing.schemes.ecmp import Ecmp
-from controller import lower, management, plan
+from controller import management, plan
+from controller.openflow import encode
 from controller.rules import FlowTable
 from hostagent.forwarding import packet
 from tests.ovs import PrivateOvs, poll
@@ -128,7 +129,7 @@ def install(ovs: PrivateOvs, scheme: Scheme) -> None:
     """The tables of all switches, and the basis of each."""
     for switch in range(scheme.fabric.servers, scheme.fabric.size):
         table, name = plan.desired_table(scheme, switch), scheme.fabric.name(switch)
-        ovs.send(name, lower.reset() + lower.changes(plan.diff(FlowTable(), table)))
+        ovs.send(name, encode.reset() + encode.changes(plan.diff(FlowTable(), table)))
         management.set_hash_basis(ovs.directory, name, table.groups, switch)
 
 

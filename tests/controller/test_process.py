@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from addressing import registry as schemes
-from controller import dump, plan
+from controller import plan
 from controller.client import ControllerError, ControllerProcess
+from controller.openflow import dump
 from tests.addressing.cases import few
 from tests.ovs import PrivateOvs, poll
 from topos import registry as topologies

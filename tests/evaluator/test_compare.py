@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dcnlab.cli.commands.compare import _draw, _show_rows
 from dcnlab.cli.program import main
@@ -34,6 +36,7 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
 from dcnlab.evaluator.reporting.plots import alt_text, save, svg
 from dcnlab.evaluator.reporting.tables import write_csv, write_parquet
+from dcnlab.evaluator.statistics import interval, is_share
 from tests.evaluator.dawdling import dawdle
 from tests.ovs import poll
 from topos.registry import parse
@@ -57,7 +60,7 @@ def test_the_grid_has_each_fitting_combination_once() -> None:
     assert len(WANTED) == (2 + 1) * 2 * 2
     assert len({request.key for request in WANTED}) == len(WANTED)
     seeded = requests(["random:10,3", "random:10,3,seed=9"], ["wmgr"], seeds=[1, 2])
-    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3", "random:10,3,seed=9"]
+    assert [(r.topology, r.graph_seed) for r in seeded] == [("random:10,3", seed) for seed in (1, 2, 9)]
     # Without failures and samples no seed changes anything: one evaluation is enough.
     once = requests(["bcube:3,1"], ["brp"], ["", "links=10%"], [1, 2, 3])
     assert [(r.failures, r.seed) for r in once] == [("", 1)] + [("links=10%", seed) for seed in (1, 2, 3)]
@@ -291,3 +294,19 @@ def test_a_notebook_shows_a_comparison_and_an_evaluation(rows: list[Row]) -> Non
     assert "<table>" in shown
     assert len(Comparison(rows).figures()) == len(charts(rows))
     assert "<td>1</td>" in evaluate("bcube:2,1", ["brp"])._repr_html_()
+
+
+@given(st.floats(0, 1), st.floats(1e-3, 5))
+def test_the_interval_of_a_share_stays_within_0_and_1(mean: float, half: float) -> None:
+    shown = interval(mean, half, share=True)
+    numbers = [float(word) for word in re.findall(r"[\d.]+(?:e-?\d+)?", shown)]
+    low, high = numbers[1:] if "to" in shown else (numbers[0] - numbers[1], numbers[0] + numbers[1])
+    assert -0.06 * half <= low <= high <= 1 + 0.05 * half
+    assert abs(low - max(0, mean - half)) <= 0.05 * max(half, mean)
+    assert abs(high - min(1, mean + half)) <= 0.05 * max(half, 1)
+
+
+def test_means_of_other_figures_have_intervals_on_both_sides() -> None:
+    assert interval(3, 4, share=False) == "3 +- 4"
+    assert interval(0.98, 0.05, share=is_share("flows.delivered")) == "0.98 (0.93 to 1)"
+    assert not is_share("path.mean")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, design, fat_tree, read_prices
+from dcnlab.evaluator.cost import SIZES, Bill, Unit, bill, comparison, design, fat_tree, read_prices
 from topos.registry import fabric, parse
 from topos.spec import SpecError
 
@@ -64,8 +64,10 @@ def test_a_price_list_can_be_replaced(tmp_path: Path) -> None:
     assert read_prices(path).nic(5).price == 30
     path.write_text(path.read_text().replace("nics:", "cards:"))  # the old name
     assert read_prices(path).nic(5).price == 30
-    with pytest.raises(SpecError, match="no switch with 8 ports: the largest has 4"):
-        bill(design(parse("bcube:8,1")), read_prices(path))
+    # Eight ports: four switches with two ports down and two up each, and two that join them.
+    assert read_prices(path).switch(8) == (8, Unit(price=6, watts=12))
+    with pytest.raises(SpecError, match="no switch with 9 ports: the largest has 4"):
+        bill(design(parse("bcube:9,1")), read_prices(path))
     path.write_text("switches: {4: {price: -1, watts: 2}}\nnics: {}\n")
     with pytest.raises(SpecError, match=r"switches\.4\.price"):
         read_prices(path)

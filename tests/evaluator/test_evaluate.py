@@ -16,7 +16,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.graph.path_diversity import path_diversity
+from dcnlab.evaluator.graph.paths.path_diversity import path_diversity
 from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.evaluator.traffic.flow_model import HASHED
 from dcnlab.evaluator.traffic.latency import simulate
@@ -34,10 +34,20 @@ def test_the_keys_of_the_json() -> None:
     for item, name in zip(report["schemes"], ["wmgr", "brp"], strict=True):
         assert (item["scheme"], item["pairs"], item["delivered"]) == (name, 240, 1.0)
         assert set(item["path"]) == {"mean", "max"}
-        assert {"mean", "max", "cdf"} == set(item["stretch"])
+        assert {"mean", "max", "cdf", "steps"} == set(item["stretch"])
         assert list(item["stretch"]["cdf"]) == ["1", "1.25", "1.5", "1.75", "2", "3", "5"]
         assert {"entries_max", "entries_mean", "bits_max", "label_bits_max"} <= set(item["table"])
         assert item["stretch"]["cdf"]["5"] == 1.0
+        steps = item["stretch"]["steps"]
+        assert [x for x, _ in steps] == sorted({x for x, _ in steps})
+        assert steps[-1] == [item["stretch"]["max"], pytest.approx(1)]
+        shares = [0.0, *(share for _, share in steps)]
+        mean = sum(x * (share - before) for (x, share), before in zip(steps, shares, strict=False))
+        assert mean == pytest.approx(item["stretch"]["mean"], abs=1e-6)
+        for x, share in item["stretch"]["cdf"].items():
+            assert share == pytest.approx(
+                max((p for v, p in steps if v <= float(x) + 1e-9), default=0.0), abs=1e-8
+            )
 
 
 def test_distances_and_stretch_are_those_under_failures() -> None:

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from dcnlab.evaluator.reporting.axes import COLOURS, STYLE
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
-from dcnlab.evaluator.reporting.plots import Drawable, alt_text, draw
+from dcnlab.evaluator.reporting.plots import Drawable, Look, alt_text, draw
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")
@@ -166,3 +166,29 @@ def test_series_over_categories_stand_side_by_side() -> None:
     printed, measured = (container[0].get_xdata() for container in axes.containers)
     assert (np.asarray(printed) < np.asarray(measured)).all()
     assert np.abs(np.asarray(measured) - np.asarray(printed)).max() < 0.5
+
+
+@pytest.mark.parametrize("width", [3.4, 7.0])
+def test_names_of_conditions_and_the_legend_collide_with_nothing(width: float) -> None:
+    conditions = (
+        "permutation,\nno failures",
+        "permutation,\n5% links failed",
+        "longest-matching,\nno failures",
+    )
+    series = [Series(f"network {i}", (0.0, 1.0, 2.0), (0.2 + i / 9, 0.5, 0.7), (0.05,) * 3) for i in range(5)]
+    figure = draw(
+        Chart("", "", "throughput per server (link rates)", tuple(series), names=conditions), Look(width)
+    )
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    assert figure.get_figwidth() == width
+    whole, inside = figure.bbox, axes.get_window_extent()
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [label.get_window_extent() for label in axes.get_xticklabels()]
+    for box in (legend.get_window_extent(), axes.yaxis.label.get_window_extent(), *names):
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+    assert not legend.get_window_extent().overlaps(inside)
+    if not axes.get_xticklabels()[0].get_rotation():
+        assert not any(a.overlaps(b) for a, b in itertools.pairwise(names))

@@ -57,6 +57,17 @@ def test_a_scheme_other_than_ecmp_is_measured_along_its_paths() -> None:
     assert row["abt"] <= shortest["abt"]
 
 
+def test_hashed_flows_are_drawn_and_carry_no_more_than_split_ones() -> None:
+    hashed = [sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, seed, "hashed")) for seed in (1, 2)]
+    split = sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, 1))
+    assert hashed[0]["abt"] != hashed[1]["abt"]
+    assert max(row["abt"] for row in hashed) < split["abt"]
+    for row in hashed:
+        assert (row["delivered"], row["path"]) == pytest.approx((1, split["path"]))
+    drawn = sweep.points(["fattree:4"], ["ecmp"], ["links"], [0.0], [1, 2, 3], flows="hashed")
+    assert [point.seed for point in drawn] == [1, 2, 3]
+
+
 def test_the_point_without_failures_occurs_once() -> None:
     wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3])
     assert len(wanted) == len(SPECS) * (1 + 2 * 3)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from addressing.scheme import path
-from hostagent.fastpath import bpf
+from hostagent.linux import bpf
 from tests.addressing.cases import bound
 from tests.hostagent.namespaces import ServerNetwork, run, server_network
 from tests.hostagent.test_relays import captured, edges, ping, poll, transfer

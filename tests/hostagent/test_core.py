@@ -15,7 +15,7 @@ from scipy import stats
 from addressing.fields import ipv4, mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme, walk
-from hostagent.forwarding import packet
+from hostagent.forwarding import icmp, packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import CACHE_SIZE, CONSUMED, TO_HOST
 from hostagent.forwarding.framing import UNASSIGNED_MAC
@@ -108,7 +108,7 @@ def test_a_relay_answers_an_expired_ttl_from_its_own_address() -> None:
     assert out == port
     shown = parsed(answer[packet.IP_OFFSET :])
     assert (shown.src, shown.dst) == (f"10.0.0.{relay.node + 1}", "10.0.0.1")
-    assert (shown[ICMP].type, shown[ICMP].code) == packet.TIME_EXCEEDED
+    assert (shown[ICMP].type, shown[ICMP].code) == icmp.TIME_EXCEEDED
     assert answer[packet.IP_OFFSET :] == with_fresh_checksums(answer[packet.IP_OFFSET :])
     assert mac.decode(int.from_bytes(answer[10:16], "big"), bound.label_bits) == bound.label(0)
     assert relay.counts()["dropped: TTL expired"] == 1
@@ -132,7 +132,7 @@ def test_a_host_gets_an_icmp_error_for_an_unknown_address() -> None:
     ((out, answer),) = first.outbox
     shown = parsed(answer[packet.VNET_SIZE :])
     assert (out, shown.src, shown.dst) == (TO_HOST, "10.0.0.1", "10.0.0.1")
-    assert (shown[ICMP].type, shown[ICMP].code) == packet.HOST_UNREACHABLE
+    assert (shown[ICMP].type, shown[ICMP].code) == icmp.HOST_UNREACHABLE
 
 
 def test_a_lost_carrier_takes_effect_at_once_and_until_it_is_back() -> None:
@@ -239,7 +239,7 @@ def test_control_frames_go_to_their_protocol() -> None:
     assert relay.outbox == [(3, bytes(10) + b"\xff" * 12 + b"\xa8\x002.5")]
     other, end = from_nic(frame(b"\xff" * 12, b"hello", 0x88CC))
     assert relay.receive_frame(other, end, 3, now=2.5) == CONSUMED
-    assert relay.counts()["ignored: not IPv4"] == 1
+    assert relay.counts()["ignored: not IP"] == 1
 
 
 @pytest.mark.parametrize(("topology", "name"), CASES)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
+from addressing.fields.checksum import checksum
 from hostagent.flowcontrol.credit import (
     CONTROL,
     CreditReport,
@@ -44,7 +45,7 @@ def test_control_frames_are_ipv4_that_scapy_parses(entries: list[CreditReport]) 
     shown = Ether(frame[packet.VNET_SIZE :])
     assert (shown[IP].src, shown[IP].dst, shown[IP].proto) == ("10.0.0.1", "10.0.0.2", 253)
     assert shown[IP].len == len(frame) - packet.IP_OFFSET
-    assert packet.checksum(frame[packet.IP_OFFSET : packet.MIN_END]) == 0
+    assert checksum(frame[packet.IP_OFFSET : packet.MIN_END]) == 0
     assert list(control_entries(memoryview(frame + bytes(30)), len(frame) + 30)) == entries
 
 

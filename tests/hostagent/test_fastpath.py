@@ -8,23 +8,26 @@ import os
 import random
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from addressing.fields import ipv6 as wide
+from addressing.fields.checksum import checksum
 from addressing.scheme import Scheme, walk
-from hostagent.fastpath import bpf
 from hostagent.fastpath.layout import MAX_NEXT_HOPS
 from hostagent.fastpath.program import NOT_HANDLED, REDIRECTED, Shape
 from hostagent.fastpath.tables import LabTables
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import TO_HOST
+from hostagent.linux import bpf
 from hostagent.options import LoadBalance
 from tests.addressing.cases import pairs
+from tests.hostagent.classifier_runs import run
 from tests.hostagent.frames import agent, from_host, from_nic, scheme
 from topos import registry as topologies
 from topos.graph import LinkState
@@ -86,11 +89,20 @@ def ipv4(rng: random.Random, bound: Scheme, source: int, target: int, *, odd: bo
         *ends,
     )
     head += bytes(4 * (words - 5))
-    return head[:10] + packet.checksum(head).to_bytes(2, "big") + head[12:] + rng.randbytes(size)
+    return head[:10] + checksum(head).to_bytes(2, "big") + head[12:] + rng.randbytes(size)
+
+
+def ipv6(rng: random.Random, bound: Scheme, source: int, target: int, *, odd: bool = True) -> bytes:
+    """The same by IPv6: some are of another version, or have no hops left."""
+    size = rng.choice((0, 4, 8, 40, 200))
+    version, hops = (rng.choice((6, 6, 6, 6, 7)), rng.choice((1, 2, 64, 255))) if odd else (6, 64)
+    head = struct.pack(">IHBB", version << 28 | rng.randrange(1 << 28), size, rng.choice((6, 17, 44, 58)), hops)
+    ends = (wide.embed(bound.ipv4(node)).to_bytes(16, "big") for node in (source, target))
+    return head + b"".join(ends) + rng.randbytes(size)
 
 
 def arrivals(
-    rng: random.Random, bound: Scheme, links: LinkState, count: int
+    rng: random.Random, bound: Scheme, links: LinkState, count: int, make: Callable[..., bytes] = ipv4
 ) -> Iterator[tuple[int, int, bytes, bytes]]:
     """(server, port, Ethernet addresses, packet) of frames somewhere on their paths."""
     servers, framing = range(bound.fabric.servers), agent(bound, 0).framing
@@ -99,7 +111,7 @@ def arrivals(
         for hop in walk(bound, source, target, links, rng):
             if bound.fabric.is_server(hop.node) and hop.header.in_port:
                 addresses = framing.addresses(hop.header, 0x020000000000 | rng.randrange(1 << 40))
-                yield hop.node, hop.header.in_port, addresses, ipv4(rng, bound, source, target)
+                yield hop.node, hop.header.in_port, addresses, make(rng, bound, source, target)
 
 
 @pytest.mark.parametrize(("topology", "name"), RELAYING)
@@ -117,17 +129,30 @@ def test_frames_are_treated_alike(topology: str, name: str, failures: int) -> No
             for _, _, addresses, data in group:
                 seen[treated_alike(one, tables, port, addresses + b"\x08\x00" + data)] += 1
             one.learn_failures(LinkState(frozenset({10**6})))
-            verdict, _ = bpf.test_run(tables.nic_program, addresses + b"\x08\x00" + data, _LOOPBACK)
+            verdict, _ = run(tables.nic_program, addresses + b"\x08\x00" + data, _LOOPBACK)
             assert verdict == NOT_HANDLED, "one write of the epoch invalidates all"
     assert seen["relayed"] + seen["delivered"] > 5
+
+
+@pytest.mark.parametrize(("topology", "name"), RELAYING)
+def test_frames_of_ipv6_are_treated_alike(topology: str, name: str) -> None:
+    rng, bound = random.Random(f"{topology} {name} 6"), scheme(topology, name)
+    found = sorted(arrivals(rng, bound, LinkState(), 25, ipv6), key=lambda one: one[:2])
+    seen: Counter[str] = Counter()
+    for (node, port), group in itertools.groupby(found, key=lambda one: one[:2]):
+        with fast(bound, node, port) as (one, tables):
+            for _, _, addresses, data in group:
+                seen[treated_alike(one, tables, port, addresses + b"\x86\xdd" + data)] += 1
+    assert seen["relayed"] + seen["delivered"] > 5 or 6 not in bound.ip_versions or one.framing.by_address
 
 
 def treated_alike(one: Agent, tables: LabTables, port: int, frame: bytes) -> str:
     """Give a frame to the agent and then to the program; what became of it."""
     view, end = from_nic(frame)
     out = one.receive_frame(view, end, port, 0.0)
-    verdict, result = bpf.test_run(tables.nic_program, frame, _LOOPBACK)
-    plain = frame[14] == 0x45
+    verdict, result = run(tables.nic_program, frame, _LOOPBACK)
+    wide_one = frame[12:14] == b"\x86\xdd"
+    plain = (frame[14] >> 4 == 6 and not one.framing.by_address) if wide_one else frame[14] == 0x45
     if out == TO_HOST and plain:
         assert (verdict, result) == (REDIRECTED, frame)
         return "delivered"
@@ -139,26 +164,29 @@ def treated_alike(one: Agent, tables: LabTables, port: int, frame: bytes) -> str
 
 
 def carried_by_kernel(one: Agent, frame: bytes, port: int) -> bool:
-    """Whether the decision has no more next hops than the kernel takes."""
+    """Whether the decision has no more next hops than the kernel takes: one for IPv6."""
     made = one.decision(*from_nic(frame), port)
-    return made is not None and len(made.next_hops) <= MAX_NEXT_HOPS
+    most = MAX_NEXT_HOPS if frame[12:14] == b"\x08\x00" else 0
+    return made is not None and len(made.next_hops) <= most
 
 
 @pytest.mark.parametrize(("topology", "name"), RELAYING)
-def test_packets_of_the_host_are_treated_alike(topology: str, name: str) -> None:
+@pytest.mark.parametrize("make", [ipv4, ipv6])
+def test_packets_of_the_host_are_treated_alike(topology: str, name: str, make: Callable[..., bytes]) -> None:
     rng, bound = random.Random(f"{topology} {name}"), scheme(topology, name)
     with fast(bound, 0, TO_HOST) as (one, tables):
+        most = MAX_NEXT_HOPS if make is ipv4 else -1 if one.framing.by_address else 0
         for target in rng.sample(range(1, bound.fabric.servers), min(12, bound.fabric.servers - 1)):
-            data = ipv4(rng, bound, 0, target, odd=False)
+            data = make(rng, bound, 0, target, odd=False)
             view, end = from_host(data)
             out = one.receive_packet(view, end, 0.0)
-            verdict, result = bpf.test_run(tables.host_program, data, _LOOPBACK)
+            verdict, result = run(tables.host_program, data, _LOOPBACK)
             if verdict == REDIRECTED:
                 assert out > 0
                 assert result == bytes(view[packet.FRAME_OFFSET : end])
             else:
                 made = one.decision(*from_host(data), TO_HOST)
-                assert out <= 0 or (made is not None and len(made.next_hops) > MAX_NEXT_HOPS)
+                assert out <= 0 or (made is not None and len(made.next_hops) > most)
 
 
 @pytest.mark.parametrize(("topology", "name"), [("clot:4x4", "pow"), ("torus:4x4", "ecmp")])
@@ -175,7 +203,7 @@ def test_draws_per_packet_have_the_rules_weights(topology: str, name: str) -> No
             weights = {hop.addresses: weight for hop, weight in made.weighted()}
             if len(weights) < 2:
                 continue
-            seen = Counter(bpf.test_run(tables.host_program, data, _LOOPBACK)[1][:12] for _ in range(draws))
+            seen = Counter(run(tables.host_program, data, _LOOPBACK)[1][:12] for _ in range(draws))
             assert seen.keys() <= weights.keys()
             expected = np.array(list(weights.values())) * draws
             assert stats.chisquare([seen[key] for key in weights], expected).pvalue > 1e-6
@@ -205,7 +233,7 @@ def test_full_tables_leave_packets_to_the_agent_until_old_decisions_go() -> None
         for target in range(1, 16):
             data = ipv4(rng, bound, 0, target, odd=False)
             one.receive_packet(*from_host(data), 0.0)
-            verdicts.append(bpf.test_run(tables.host_program, data, _LOOPBACK)[0])
+            verdicts.append(run(tables.host_program, data, _LOOPBACK)[0])
         return verdicts.count(REDIRECTED)
 
     first = carried()

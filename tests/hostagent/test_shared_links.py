@@ -14,22 +14,27 @@ LINKS = 40
 
 
 def test_nothing_is_down_at_first() -> None:
-    assert SharedLinkState(0).read() == (0, LinkState())
+    assert SharedLinkState(0).read() == (0, LinkState(), frozenset())
 
 
-@given(st.lists(st.frozensets(st.integers(0, LINKS - 1)), min_size=1))
-def test_the_last_state_is_read_and_each_has_its_epoch(states: list[frozenset[int]]) -> None:
-    shared = SharedLinkState(LINKS)
-    for number, down in enumerate(states, 1):
-        shared.write(LinkState(down))
-        assert shared.read() == (number, LinkState(down))
+some = st.frozensets(st.integers(0, LINKS - 1))
+
+
+@given(st.lists(st.tuples(some, some), min_size=1))
+def test_the_last_state_is_read_and_each_has_its_epoch(
+    states: list[tuple[frozenset[int], frozenset[int]]],
+) -> None:
+    shared = SharedLinkState(LINKS, LINKS)
+    for number, (down, waiting) in enumerate(states, 1):
+        shared.write(LinkState(down), waiting)
+        assert shared.read() == (number, LinkState(down), waiting)
         assert shared.epoch == number
 
 
 def test_unknown_links_are_left_out() -> None:
     shared = SharedLinkState(2)
     shared.write(LinkState(frozenset({1, 2, 60_000})))
-    assert shared.read() == (1, LinkState(frozenset({1})))
+    assert shared.read() == (1, LinkState(frozenset({1})), frozenset())
 
 
 def test_a_reader_beside_the_writer_never_sees_a_mixture() -> None:
@@ -41,7 +46,7 @@ def test_a_reader_beside_the_writer_never_sees_a_mixture() -> None:
         os._exit(0)
     last = -1
     while last < rounds:
-        epoch, state = shared.read()
+        epoch, state, _ = shared.read()
         assert epoch >= last
         assert state.down == frozenset(range((epoch - 1) % LINKS) if epoch else ())
         last = epoch

@@ -1,8 +1,9 @@
-"""A Dask cluster with TLS whose workers are namespaces with addresses of their own."""
+"""Machines that are namespaces with addresses of their own: Dask's workers, or servers at Unix sockets."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -33,28 +34,14 @@ _SETTINGS = {
 
 
 @dataclass
-class Cluster:
-    """A scheduler on the first machine and a worker on each."""
+class Machines:
+    """Machines for labs, which ``--machines`` names by ``address``."""
 
     machines: list[Machine]
-    workers: list[subprocess.Popen[bytes]]
+    address: str
     environment: dict[str, str]
-    scheduler: subprocess.Popen[bytes]
-    scheduler_log: Path
-    #: The command line of each worker, and where its output goes.
-    commands: list[tuple[list[str], Path]] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        """The scheduler's."""
-        return f"tls://{self.machines[0].address}:8786"
-
-    def start_again(self, number: int) -> None:
-        """Start the worker of a machine that has ended; returns when the scheduler knows it."""
-        self.workers[number].wait()
-        command, log = self.commands[number]
-        self.workers[number] = _started(command, log)
-        until(lambda: "Registered to" in log.read_text())
+    #: The process on each.
+    workers: list[subprocess.Popen[bytes]]
 
     def up(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`dcnlab up` on the first machine."""
@@ -71,6 +58,54 @@ class Cluster:
         return value
 
 
+@dataclass
+class Cluster(Machines):
+    """A scheduler of Dask on the first machine and a worker on each."""
+
+    scheduler: subprocess.Popen[bytes]
+    scheduler_log: Path
+    #: The command line of each worker, and where its output goes.
+    commands: list[tuple[list[str], Path]] = field(default_factory=list)
+
+    def start_again(self, number: int) -> None:
+        """Start the worker of a machine that has ended; returns when the scheduler knows it."""
+        self.workers[number].wait()
+        command, log = self.commands[number]
+        self.workers[number] = _started(command, log)
+        until(functools.partial(_registered, log))
+
+
+def served(machine: Machine, path: Path) -> list[str]:
+    """The command line of a machine's server."""
+    words = ["machines", "serve", "--socket", str(path), "--host", machine.address]
+    return machine.command([*DCNLAB, *words])
+
+
+def _registered(log: Path) -> bool:
+    return "Registered to" in log.read_text()
+
+
+def _listens(process: subprocess.Popen[bytes], path: Path) -> bool:
+    return path.is_socket() or process.poll() is not None
+
+
+@contextlib.contextmanager
+def servers(count: int, folder: Path) -> Iterator[Machines]:
+    """Machines with a server each at a Unix socket, as `dcnlab machines serve` makes them."""
+    with underlay(count) as machines, contextlib.ExitStack() as stack:
+        paths = [folder / f"m{number}" for number in range(count)]
+        begun = []
+        for machine, path in zip(machines, paths, strict=True):
+            log = path.with_suffix(".log")
+            process = stack.enter_context(running(served(machine, path), log))
+            begun.append((process, path, log))
+        for process, path, log in begun:
+            until(functools.partial(_listens, process, path))
+            assert process.poll() is None, log.read_text()
+        address = f"unix:{','.join(map(str, paths))}"
+        yield Machines(machines, address, dict(os.environ), [process for process, _, _ in begun])
+
+
 @contextlib.contextmanager
 def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> Iterator[Cluster]:
     """Machines with workers of a scheduler, TLS everywhere; with a ``nanny`` Dask starts workers again."""
@@ -82,7 +117,8 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
         log = folder / "scheduler.log"
         words = ["--host", machines[0].address, "--port", "8786", "--no-dashboard", *certificates.options]
         scheduler = stack.enter_context(running(machines[0].command([*dask, "scheduler", *words]), log))
-        found = Cluster(machines, [], environment, scheduler, log)
+        address = f"tls://{machines[0].address}:8786"
+        found = Cluster(machines, address, environment, [], scheduler, log)
         for number, machine in enumerate(machines):
             words = [f"tls://{machines[0].address}:8786", "--host", machine.address, "--name", f"w{number}"]
             words += ["--nanny" if nanny else "--no-nanny", "--nthreads", "1", "--no-dashboard"]
@@ -92,7 +128,7 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
             found.workers.append(_started(*found.commands[-1]))
             stack.callback(lambda number=number: _end(found.workers[number]))
         for _, log in found.commands:
-            until(lambda log=log: "Registered to" in log.read_text())
+            until(functools.partial(_registered, log))
         yield found
 
 

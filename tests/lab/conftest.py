@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import forked
-from tests.lab.cluster import Cluster, cluster
+from tests.lab.cluster import Cluster, Machines, cluster, servers
 
 LIMIT = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
 ROOM = 16_384
@@ -48,7 +48,14 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three machines, which are namespaces, with a scheduler and workers."""
     with cluster(3, tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """Three machines, which are namespaces, with a server each at a Unix socket."""
+    with servers(3, tmp_path_factory.mktemp("servers")) as found:
         yield found

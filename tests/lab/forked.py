@@ -24,7 +24,7 @@ from pathlib import Path
 
 #: What most commands import.
 MODULES = (
-    "addressing.schemes.brp", "dcnlab.cli.arguments", "dcnlab.cli.launching", "dcnlab.cli.program",
+    "addressing.schemes.brp", "dcnlab.cli.parameters.arguments", "dcnlab.cli.launching", "dcnlab.cli.program",
     "dcnlab.evaluator.compare", "dcnlab.evaluator.evaluate", "dcnlab.evaluator.traffic.onoff",
     "dcnlab.lab.client", "dcnlab.lab.emulation.capacity", "dcnlab.lab.naming", "dcnlab.lab.options.config",
     "dcnlab.lab.scenario.runner", "networkx", "pydantic", "scipy.optimize", "topos.families.bcube", "zoneinfo",

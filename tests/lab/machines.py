@@ -15,7 +15,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.control import runtime
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.events.kinds import LinkChanged
-from tests.lab.cluster import Cluster, until
+from tests.lab.cluster import Machines, until
 from tests.lab.underlay import Machine
 from topos import registry
 from topos.fabric import Fabric
@@ -62,7 +62,7 @@ def cut_link(info: dict[str, Any]) -> tuple[str, str]:
     return fabric.name(a), fabric.name(b)
 
 
-def nothing_left(machines: Cluster, lab: str) -> bool:
+def nothing_left(machines: Machines, lab: str) -> bool:
     """Whether no part of a lab runs, and no machine has another interface than its own."""
     sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
     return not sockets and all(interfaces(machine) == {"lo", "up0"} for machine in machines.machines)

@@ -19,7 +19,8 @@ from addressing.fields import ipv4, mac
 from addressing.header import Field, Forward, Header, NextHops, Pattern, only
 from addressing.scheme import ForwardingClass, LabelTooWide, Scheme
 from addressing.schemes.shortest import Shortest
-from controller import dump, lower, plan
+from controller import plan
+from controller.openflow import dump, encode
 from controller.rules import FlowTable
 from tests.addressing.cases import few
 from tests.lab.cover import kind
@@ -221,8 +222,8 @@ def test_tables_forward_by_the_rule(
         for switch in range(fabric.servers, fabric.size):
             table = plan.desired_table(known, switch, links)
             if (changes := plan.diff(tables[switch], table)) or links == ALL_UP:
-                reset = lower.reset() if links == ALL_UP else b""
-                ovs.send(fabric.name(switch), reset + lower.changes(changes))
+                reset = encode.reset() if links == ALL_UP else b""
+                ovs.send(fabric.name(switch), reset + encode.changes(changes))
             tables[switch] = table
             groups[switch] = ovs.ofctl("dump-groups", fabric.name(switch)) if table.groups else ""
         visited = distinct(known, links)
@@ -260,7 +261,7 @@ def test_packets_can_leave_by_their_arrival_port(
 ) -> None:
     bound, switch = scheme(fabric), fabric.servers
     changes = plan.diff(FlowTable(), plan.desired_table(bound, switch))
-    ovs.send(fabric.name(switch), lower.reset() + lower.changes(changes))
+    ovs.send(fabric.name(switch), encode.reset() + encode.changes(changes))
     for label in range(fabric.servers):
         for port, end in fabric.ports(switch):
             header = Header(label, in_port=port)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from dcnlab.verifier.openflow import fields, reading
-from dcnlab.verifier.openflow.pipeline import Sent, ToController, Unanalysed, process
+from dcnlab.verifier.openflow.pipeline import Noted, Sent, ToController, Unanalysed, process
 from dcnlab.verifier.openflow.tables import Switch
 from tests.ovs import PrivateOvs
 
@@ -257,7 +257,9 @@ def test_random_tables_do_what_open_vswitch_does(
 def test_what_is_not_understood_is_said_to_be(ovs: PrivateOvs, bridge: dict[str, int]) -> None:
     ovs.ofctl("del-flows", BRIDGE)
     lines = ("priority=9,in_port=1,ct_state=+trk,ip,actions=output:2", "priority=5,actions=output:3",
-             "priority=9,in_port=2,actions=NORMAL")  # fmt: skip
+             "priority=9,in_port=2,actions=NORMAL", "priority=9,in_port=4,ip,actions=resubmit(,1),output:3",
+             "priority=9,in_port=4,arp,actions=push_mpls:0x8847,output:3",
+             "priority=9,mpls,mpls_label=7,actions=output:2")  # fmt: skip
     ovs.ofctl("add-flows", BRIDGE, "-", stdin="\n".join(lines))
     switch = reading.switch(BRIDGE, *ovs.dumps(BRIDGE), ovs.ofctl("dump-ports-desc", BRIDGE))
     ip = fields.packet(dl_type=fields.IPV4)
@@ -266,4 +268,24 @@ def test_what_is_not_understood_is_said_to_be(ovs: PrivateOvs, bridge: dict[str,
         (Sent(3, fields.packet(dl_type=fields.ARP)),),
     )
     assert process(switch, 2, ip) == ((Unanalysed("action NORMAL"),),)
+    assert (Unanalysed("match on mpls_label=7"),) in process(switch, 3, fields.packet(dl_type=0x8847))
+    assert process(switch, 3, ip) == ((),)  # the entry for MPLS concerns no IP packet; 3 is where it came from
+    assert (Unanalysed("action resubmit(,1)"), Sent(3, ip)) in process(switch, 4, ip)
+    (copies,) = process(switch, 4, fields.packet(dl_type=fields.ARP))
+    assert Unanalysed("action push_mpls:0x8847") in copies
     assert ToController not in map(type, process(switch, 3, ip)[0])
+
+
+def test_meters_and_overlaps_in_any_table_are_noted(ovs: PrivateOvs, bridge: dict[str, int]) -> None:
+    ovs.ofctl("del-flows", BRIDGE)
+    ovs.ofctl("add-meter", BRIDGE, "meter=1,kbps,band=type=drop,rate=1000")
+    lines = ("priority=9,ip,actions=meter:1,goto_table:1",
+             "table=1,priority=5,nw_dst=10.0.0.0/24,ip,actions=output:2",
+             "table=1,priority=5,nw_src=10.0.0.0/24,ip,actions=output:3")  # fmt: skip
+    ovs.ofctl("add-flows", BRIDGE, "-", stdin="\n".join(lines))
+    switch = reading.switch(BRIDGE, *ovs.dumps(BRIDGE), ovs.ofctl("dump-ports-desc", BRIDGE))
+    noted = Noted()
+    header = fields.packet(dl_type=fields.IPV4, nw_dst=0x0A000001, nw_src=0x0A000002)
+    assert set(process(switch, 1, header, noted)) == {(Sent(2, header),), (Sent(3, header),)}
+    assert list(noted.meters) == ["meter:1"]
+    assert [len(entries) for entries in noted.overlaps] == [2]

@@ -1,8 +1,9 @@
 """What clients of a lab see, as files of text: `--help` of all commands, the OpenAPI document, requests and
 answers of the control socket, and the journal of one lab.
 
-``tests/lab/test_snapshots.py`` compares them.  After a change that is meant, ``python -m tests.snapshots``
-writes them again (``python -m tests.snapshots help`` without a lab); the difference belongs to the change.
+``tests/lab/session/test_snapshots.py`` compares them.  After a change that is meant, ``python -m
+tests.snapshots`` writes them again (``python -m tests.snapshots help`` without a lab); the difference belongs
+to the change.
 
 interface.py   help and OpenAPI, without a lab
 script.py      a lab in which every operation is called, and what passed its control socket

@@ -12,7 +12,7 @@ _COUNTED = frozenset(
     }
 )  # fmt: skip
 #: What depends on the kernel, and on who launches the lab.
-_OF_THE_MACHINE = frozenset({"by", "receive_buffers", "version"})
+_OF_THE_MACHINE = frozenset({"by", "receive_buffers", "verdict", "version"})
 
 
 def plain(value: Any, key: str = "", counting: bool = False) -> Any:

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, graph, instances
+from topos.bases.vertices import SymmetricGraph
 from topos.fabric import Fabric
 from topos.graph import NONE, Port
 from topos.registry import fabric, known, parse
 from topos.spec import usage
-from topos.vertices import SymmetricGraph
 
 TEXTS = st.text(alphabet="0123456789abcdefhxs.,;<>() ²", max_size=12)
 EVERY = pytest.mark.parametrize("name", sorted(known()))

@@ -15,9 +15,9 @@ import pytest
 
 from dcnlab.cli.commands.topology import Format
 from dcnlab.lab.drawing.svg import svg
-from topos.export import WRITERS, to_networkx
+from topos.constructions.layout import positions, scaled
 from topos.fabric import Fabric
-from topos.layout import positions, scaled
+from topos.files.export import WRITERS, to_networkx
 from topos.registry import fabric, from_networkx, known
 from topos.spec import SpecError
 
@@ -126,7 +126,11 @@ def test_positions_and_labels_of_other_programs_are_read(tmp_path: Path) -> None
         " y 30.0 ] ] edge [ source 0 target 1 ] ]"
     )
     zoo, yed = fabric(f"file:{tmp_path / 'zoo.gml'}"), fabric(f"file:{tmp_path / 'yed.gml'}")
-    assert np.allclose(positions(zoo), [[0.2, -10.0], [0.8, -10.8]])  # north is up
+    scale, placed = zoo.family.map_scale, positions(zoo)
+    assert scale is not None
+    assert np.allclose(placed, np.array([[1.0, -50.0], [4.0, -54.0]]) * scale)  # north is up
+    assert np.linalg.norm(placed[1] - placed[0]) == pytest.approx(1)
+    assert scale[0] / scale[1] == pytest.approx(np.cos(np.radians(52)))
     assert dict(zoo.attributes(0)) == {"LinkSpeed": "10"}
     assert np.allclose(positions(yed), [[0, 0.5], [0, 1.5]])
 

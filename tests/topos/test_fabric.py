@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, graph, links
+from topos.constructions.wiring import components, numbered_ports
 from topos.fabric import Fabric
 from topos.family import Family
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 from topos.ports import KeptPorts, Ports
 from topos.registry import fabric
-from topos.wiring import components, numbered_ports
 
 
 def test_nodes_are_found_by_name_and_by_coordinates() -> None:

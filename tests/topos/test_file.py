@@ -112,10 +112,13 @@ NODES = [{"name": "a", "kind": "server"}, {"name": "s", "kind": "switch"}]
         ({"nodes": 3, "links": []}, "nodes must be a list of mappings"),
         ({"nodes": [{"kind": "server"}], "links": []}, 'name or id is missing in {"kind": "server"}'),
         ({"nodes": [NODES[0], NODES[0]], "links": []}, "node a is listed twice"),
-        ({"nodes": [NODES[0], {"name": "b"}], "links": []}, "node b: kind must be server or switch, not None"),
         (
-            {"nodes": [{"name": "a", "kind": "router"}], "links": []},
-            "node a: kind must be server or switch, not 'router'",
+            {"nodes": [NODES[0], {"name": "b"}], "links": []},
+            "node b: kind must be server, switch or router, not None",
+        ),
+        (
+            {"nodes": [{"name": "a", "kind": "hub"}], "links": []},
+            "node a: kind must be server, switch or router, not 'hub'",
         ),
         ({"nodes": NODES[1:], "links": []}, "there is no server in it"),
         ({"nodes": [], "links": []}, "there is no server in it"),

@@ -11,7 +11,7 @@ import pytest
 from dcnlab.verifier.atoms import TooMany
 from dcnlab.verifier.checking import Check
 from dcnlab.verifier.offline import Offline, Tables
-from dcnlab.verifier.sweep import Failure, Question, outcome
+from dcnlab.verifier.sweep import Failure, Proofs, Question, outcome
 from tests.addressing.cases import bound, few, pairs
 from topos.graph import LinkState
 
@@ -62,7 +62,7 @@ def test_failures_lose_nothing_and_cause_no_loops(spec: str, text: str) -> None:
     scheme = bound(spec, text)
     link = len(scheme.fabric.link_ends) // 2
     failure = Failure("a link", LinkState(frozenset({link})))
-    found = outcome(Tables(scheme), failure, Question(unknown=True), text)
+    found = outcome(Proofs(Tables(scheme)), failure, Question(unknown=True), text)
     assert found.known.violations == ()
     assert found.unknown is not None
     if key(spec, text) not in UNKNOWN:
@@ -73,7 +73,7 @@ def test_failures_lose_nothing_and_cause_no_loops(spec: str, text: str) -> None:
 def test_exceptions_of_the_catalogue_exist(family: str) -> None:
     assert key(family, "dfr") in UNKNOWN
     scheme = bound(family, "dfr")
-    whole, every = Tables(scheme), range(len(scheme.fabric.link_ends))
+    whole, every = Proofs(Tables(scheme)), range(len(scheme.fabric.link_ends))
     failures = (Failure(str(link), LinkState(frozenset({link}))) for link in every)
     assert any(not outcome(whole, one, Question(unknown=True)).held for one in failures)
 

@@ -55,6 +55,29 @@ def test_flags_and_arrivals_are_those_of_the_definition(network: list[Step[int]]
         assert bool(solution.flags[number] & LOST) == any(lost(network, one, state) for one in choices)
 
 
+@given(networks, st.lists(st.tuples(st.integers(0, SIZE - 1), steps), max_size=12))
+def test_changes_are_taken_over_as_if_all_was_computed_again(
+    network: list[Step[int]], changes: list[tuple[int, Step[int]]]
+) -> None:
+    graph: Graph[int] = Graph(network.__getitem__)
+    graph.add([0])
+    solution = graph.solve()
+    for state, step in changes:
+        network[state] = step
+        before = dict(enumerate(solution.flags)), [*map(solution.arrivals, range(len(graph.states)))]
+        known = [number for number, one in enumerate(graph.states) if one == state]
+        other = solution.change(known)
+        whole: Graph[int] = Graph(network.__getitem__)
+        numbers = whole.add(graph.states)
+        expected = whole.solve()
+        assert solution.cyclic == {numbers.index(number) for number in expected.cyclic}
+        for number, same in enumerate(numbers):
+            assert solution.flags[number] == expected.flags[same]
+            assert solution.arrivals(number) == expected.arrivals(same)
+        after = dict(enumerate(solution.flags)), [*map(solution.arrivals, range(len(graph.states)))]
+        assert other or before == after
+
+
 @given(networks)
 def test_paths_are_witnesses(network: list[Step[int]]) -> None:
     graph: Graph[int] = Graph(network.__getitem__)

@@ -10,8 +10,8 @@ import pytest
 
 from dcnlab.verifier.offline import Place
 from dcnlab.verifier.search import Ending
-from dcnlab.verifier.updates import NEW, OLD, Update
-from tests.addressing.cases import bound
+from dcnlab.verifier.updates import NEW, OLD, Update, UpdateReport
+from tests.addressing.cases import bound, few, pairs
 from topos.graph import LinkState
 
 #: Small networks, so that all mixtures can be tried.
@@ -44,8 +44,8 @@ def looping(update: Update, mixture: Mapping[int, str]) -> set[tuple[int, int]]:
 def test_pairs_that_can_loop_are_those_of_some_mixture(spec: str, text: str) -> None:
     scheme = bound(spec, text)
     fabric = scheme.fabric
-    for link in range(0, len(fabric.link_ends), 3):
-        update = Update(scheme, LinkState(frozenset({link})))
+    for link, restored in itertools.product(range(0, len(fabric.link_ends), 3), (False, True)):
+        update = Update(scheme, LinkState(frozenset({link})), restored)
         kinds = dict.fromkeys(update.changed, (OLD, NEW))
 
         def allowed(node: int, kinds: Mapping[int, tuple[str, ...]] = kinds) -> tuple[str, ...]:
@@ -70,4 +70,32 @@ def test_the_farthest_first_order_is_free_of_loops_where_any_order_is_not() -> N
         assert found.example is not None
         assert found.example.circle[0] == found.example.circle[-1]
         assert set(found.example.versions.values()) - {OLD}
-        assert [stage.looping for stage in update.farthest_first()] == [0] * len(update.farthest_first())
+        assert [stage.looping for stage in update.by_distance()] == [0] * len(update.by_distance())
+
+
+def by_distance(spec: str, text: str, every: int) -> list[UpdateReport]:
+    """What is proved of the order of the distance, for some links that fail and come back."""
+    scheme = bound(spec, text)
+    links = range(0, len(scheme.fabric.link_ends), max(1, len(scheme.fabric.link_ends) // every))
+    changes = itertools.product(links, (False, True))
+    updates = (Update(scheme, LinkState(frozenset({link})), restored) for link, restored in changes)
+    return [turn for update in updates for turn in update.by_distance()]
+
+
+ORDERED = [(spec, text) for spec, text in pairs() if bound(spec, text).ordered_by_distance]
+
+
+@pytest.mark.parametrize(("spec", "text"), few(ORDERED, lambda pair: (pair[1],)))
+def test_packets_of_schemes_that_say_so_never_loop_in_the_order_of_the_distance(spec: str, text: str) -> None:
+    assert {(turn.looping, turn.undecided) for turn in by_distance(spec, text, 3)} <= {(0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("bcube:4,1", "wmgr:root=1"), ("dragonfly:2,1,1", "tz:seed=4"), ("dcell:3,1", "dfr"),
+     ("borel:7,2,1,2", "hier"), ("borel:7,2,1,2", "updown"), ("borel:7,2,1,2", "twophase"),
+     ("bubblesort:4", "ksp:k=3"), ("clot:4x4", "dor:balanced=yes")],
+)  # fmt: skip
+def test_packets_of_others_can_loop_in_the_order_of_the_distance(spec: str, text: str) -> None:
+    assert not bound(spec, text).ordered_by_distance
+    assert any(turn.looping for turn in by_distance(spec, text, 12))

@@ -13,8 +13,8 @@ import pytest
 from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor.checks import examine
 from tests import private_openvswitch
-from tests.lab.test_checksum_matrix import OURS, address, exchange, tunnel, wrong_checksums
-from tests.lab.test_multipath import carried
+from tests.lab.measurement.test_multipath import carried
+from tests.lab.switches.test_checksum_matrix import OURS, address, exchange, tunnel, wrong_checksums
 from tests.ordinary import script
 from tests.ovs import poll
 
@@ -183,7 +183,7 @@ print(json.dumps(found))
 def test_payloads_arrive_whole_over_kernel_switches(
     topology: str, scheme: str, reactive: dict[str, object], offloads: bool
 ) -> None:
-    """As in tests/lab/test_checksum_matrix.py, which has userspace switches only."""
+    """As in tests/lab/switches/test_checksum_matrix.py, which has userspace switches only."""
     with Lab(topology, scheme, offloads=offloads, fast_path="auto", **reactive) as lab:
         assert lab.info()["datapath"] == "kernel"
         far = f"h{lab.info()['servers'] - 1}"

@@ -72,7 +72,8 @@ def virtual_machines(count: int, folder: Path) -> Iterator[tuple[Cluster, list[V
         for machine in found:
             stack.callback(machine.kill)
             machine.boot()
-        yield Cluster([here, *places], [], environment, scheduler, log), found
+        address = f"tls://{here.address}:8786"
+        yield Cluster([here, *places], address, environment, [], scheduler, log), found
 
 
 def _machine(number: int, place: Machine, scheduler: str, folder: Path) -> VirtualMachine:

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import Points, levels
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, levels
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class BCube(Family):
     name: ClassVar[str] = "bcube"
     example: ClassVar[str] = "bcube:4,1"
     centric: ClassVar[Centric] = "server"
-    part_name: ClassVar[str] = "BCube_(k-1)"
+    part_name: ClassVar[str] = "sub-BCube"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5.1"
 
     n: int = param("ports per switch", low=2)
@@ -86,8 +86,20 @@ class BCube(Family):
 
     @property
     def layout_caption(self) -> str:
-        above = "switches of level 0" if not self.k else f"switches of levels 0 to {self.k}"
-        return f"Servers in the lowest row by their addresses, above them the {above}."
+        levels = (
+            ["level-0"]
+            if not self.k
+            else ["level-0", "level-1"]
+            if self.k == 1
+            else [f"level-0 to level-{self.k}"]
+        )
+        colour = {0: "", 1: " Same colour: same level-0 switch."}.get(
+            self.k, f" Same colour: same BCube of levels 0 to {self.k - 1}."
+        )
+        return f"Servers below, {' and '.join(levels)} switches above.{colour}"
+
+    def part_words(self, part: int) -> str:
+        return f"shares level-0 switch s{part}" if self.k == 1 else super().part_words(part)
 
     def part_numbers(self) -> NDArray[np.int64]:
         """The BCube_(k-1) of servers and lower switches; switches of level k belong to none."""

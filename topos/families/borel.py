@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
+from topos.constructions.galois import is_prime
+from topos.constructions.layout import MOST_DRAWN, Points, circle, real, scaled
 from topos.family import ParameterError, param
-from topos.galois import is_prime
-from topos.layout import MOST_DRAWN, Points, circle, real, scaled
 
 
 @dataclass(frozen=True)

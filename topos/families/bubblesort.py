@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from topos.cayley import Permutation, PermutationGraph, transposition
+from topos.bases.cayley import Permutation, PermutationGraph, transposition
 
 
 @dataclass(frozen=True)

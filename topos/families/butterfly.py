@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
+from topos.constructions.layout import MOST_DRAWN, Points, levels
 from topos.family import param
 from topos.graph import IntArray
-from topos.layout import MOST_DRAWN, Points, levels
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Butterfly(CayleyGraph):
 
     @property
     def layout_caption(self) -> str:
-        return f"{self.s} levels of {2**self.s} words. Links from the last level to the first are stubs."
+        return f"{self.s} levels of {2**self.s} words."
 
     def vertex_part_numbers(self) -> NDArray[np.int64]:
         """The level of each vertex: a coset of the words."""

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import CORNERS_APART, MAX_BITS, Points, along_edges, corners
+from topos.constructions.wiring import access_links
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import CORNERS_APART, MAX_BITS, Points, along_edges, corners
-from topos.wiring import access_links
 
 Addresses = NDArray[np.int64]
 
@@ -142,7 +142,7 @@ class CubeOfSwitches(Family):
             return super().layout_caption
         twist = "" if self.cube == "hyper" else " Twisted links lead to other corners than a cube's edges."
         nets = f", those of {self.k} sub-networks side by side" if self.k > 1 else ""
-        return f"Switches on the corners of a cube; servers on the edge of their second port{nets}.{twist}"
+        return f"Switches are corners; a server sits on the edge that its second port follows{nets}.{twist}"
 
     def part_numbers(self) -> NDArray[np.int64] | None:
         """The sub-network of each server; None where there is only one.  Switches belong to none."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.bases.vertices import VertexGraph
+from topos.constructions.layout import Points, circle, real
 from topos.family import Centric, param
 from topos.graph import IntArray
-from topos.layout import Points, circle, real
-from topos.vertices import VertexGraph
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class Dragonfly(VertexGraph):
     a: int = param("routers per group", low=1)
     p: int = param("hosts per router", low=1)
     h: int = param("global links per router", low=1)
+
+    @classmethod
+    def instances(cls, most: int) -> Iterator[Dragonfly]:
+        """Balanced ones: a = 2 p = 2 h (section 3.1)."""
+        for half in range(1, most + 1):
+            one = cls(2 * half, half, half)
+            if one.counts()[0] > most:
+                return
+            yield one
 
     @property
     def concentration(self) -> int:

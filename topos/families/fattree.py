@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import Points, levels
+from topos.constructions.wiring import access_links
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, levels
-from topos.wiring import access_links
 
 Level = Literal["edge", "aggregation", "core"]
 

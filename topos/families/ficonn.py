@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from topos.cells import CellFamily, Places
+from topos.bases.cells import CellFamily, Places
 from topos.family import ParameterError, param
 
 

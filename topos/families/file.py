@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar
 
-from topos.device_names import device_names
+import numpy as np
+
+from topos.bases.vertices import SymmetricGraph
+from topos.constructions.layout import Points, scaled
 from topos.family import ParameterError, param
-from topos.file import FileError, GraphData, load
+from topos.files.device_names import device_names
+from topos.files.file import load, with_delays
+from topos.files.numbering import GraphData
+from topos.files.raw import FileError
 from topos.graph import IntArray
-from topos.layout import Points, scaled
-from topos.vertices import SymmetricGraph
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,36 @@ class GivenGraph(SymmetricGraph):
 
     def vertex_layout(self) -> Points | None:
         points = self.graph_data.positions
-        return None if points is None else scaled(points, self.graph_data.links[:, [0, 2]])
+        if points is None:
+            return None
+        if self.map_scale is not None:
+            return points * self.map_scale
+        return scaled(points, self.graph_data.links[:, [0, 2]])
+
+    @cached_property
+    def map_scale(self) -> tuple[float, float] | None:
+        points = self.graph_data.positions
+        if points is None or not self.graph_data.geographic:
+            return None
+        narrow = np.array([math.cos(math.radians(float(np.median(points[:, 1])))), 1.0])
+        placed, ends = points * narrow, self.graph_data.links[:, [0, 2]]
+        lengths = np.linalg.norm(placed[ends[:, 0]] - placed[ends[:, 1]], axis=1)
+        unit = float(np.median(lengths)) if len(lengths) else 0.0
+        x, y = (narrow / (unit or 1.0)).tolist()
+        return x, y
+
+    @property
+    def layout_caption(self) -> str:
+        if self.graph_data.positions is None:
+            return super().layout_caption
+        return "Nodes where they are on Earth." if self.map_scale else "Nodes at the positions of the file."
 
     def notes(self) -> Sequence[str]:
         return self.graph_data.notes
 
     def link_attributes(self) -> Sequence[Mapping[str, Any]]:
         given = self.graph_data.attributes
-        return ({},) * (self.concentration * self.vertices) + given if any(given) else ()
+        return ({},) * self.host_count + given if any(given) else ()
 
     def vertex_label(self, vertex: int) -> str:
         return self.graph_data.labels[vertex]
@@ -65,8 +92,8 @@ class GivenGraph(SymmetricGraph):
         """The names of the graph, or its labels, shortened where interfaces cannot have them; no other node has
         such a name."""
         given = self.graph_data
-        found = device_names(list(zip(given.names, given.labels, strict=True)))
-        names = {self.node_of(vertex): name for vertex, name in found.items()}
+        given_names = device_names(list(zip(given.names, given.labels, strict=True)))
+        names = {self.node_of(vertex): name for vertex, name in given_names.items()}
         servers, switches = self.counts()
         taken = set(names.values())
         for node in range(servers + switches) if taken else ():
@@ -76,6 +103,9 @@ class GivenGraph(SymmetricGraph):
                 names[node] = f"{letter}{free}"
                 taken.add(names[node])
         return names
+
+    def routers(self) -> Collection[int]:
+        return frozenset(map(self.node_of, self.graph_data.routers))
 
     def vertex_at(self, text: str) -> int | None:
         return self._numbers.get(text)
@@ -89,7 +119,7 @@ class GivenGraph(SymmetricGraph):
 
 @dataclass(frozen=True)
 class File(GivenGraph):
-    """file:PATH -- .graphml, .gml, .dot, .edgelist (.txt), .json or .yaml: :mod:`topos.file` has the forms.
+    """file:PATH -- .graphml, .gml, .dot, .edgelist (.txt), .json or .yaml: :mod:`topos.files.file` says how.
 
     Ports are numbered in the order of links unless the file states them.
     """
@@ -99,6 +129,12 @@ class File(GivenGraph):
     source: ClassVar[str] = "the file itself"
 
     path: str = param("a .graphml, .gml, .dot, .edgelist, .json or .yaml file, or a sample")
+    _: KW_ONLY
+    delays: str = param(
+        "distance: links without a delay have that of fibre between the places of their ends",
+        choices=("stated", "distance"),
+        default="stated",
+    )
 
     def check(self) -> None:
         if "," in self.path:
@@ -113,7 +149,11 @@ class File(GivenGraph):
     @cached_property
     def graph_data(self) -> GraphData:
         """The content of the file, read once."""
-        return load(self.path)
+        given = load(self.path)
+        try:
+            return with_delays(given) if self.delays == "distance" else given
+        except FileError as error:
+            raise FileError(f"{self.path}: {error}") from error
 
 
 @dataclass(frozen=True)

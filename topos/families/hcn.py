@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from topos.cells import CellFamily, Places
+from topos.bases.cells import CellFamily, Places
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
+from topos.constructions.layout import MAX_BITS, Points, corners
 from topos.family import param
-from topos.layout import MAX_BITS, Points, corners
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from topos.bases.vertices import RingedGraph, SymmetricGraph
+from topos.constructions.randomgraph import check_regular, random_regular
+from topos.constructions.wiring import numbered_ports
 from topos.family import param
 from topos.graph import IntArray
-from topos.randomgraph import check_regular, random_regular
-from topos.vertices import RingedGraph, SymmetricGraph
-from topos.wiring import numbered_ports
 
 
 @dataclass(frozen=True)

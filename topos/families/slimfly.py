@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.bases.vertices import VertexGraph
+from topos.constructions.galois import field, prime_power
+from topos.constructions.layout import Points, circle, real
+from topos.constructions.wiring import numbered_ports
 from topos.family import Centric, ParameterError, param
-from topos.galois import field, prime_power
 from topos.graph import IntArray
-from topos.layout import Points, circle, real
-from topos.vertices import VertexGraph
-from topos.wiring import numbered_ports
 
 #: The room between two groups of a side; the distance of the sides, as a multiple of that of two groups.
 _BETWEEN_GROUPS, _BETWEEN_SIDES = 1.4, 1.6

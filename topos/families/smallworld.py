@@ -11,12 +11,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.bases.vertices import VertexGraph
+from topos.constructions.lattice import lattice_links, regular_links
+from topos.constructions.layout import Points, grid
+from topos.constructions.wiring import Pairs, numbered_ports
 from topos.families.torus import torus_links
 from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, grid
-from topos.vertices import VertexGraph
-from topos.wiring import Pairs, numbered_ports
 
 #: How often lost links are drawn again with ``repeats=yes``; a small dense graph may have no free pair.
 _ROUNDS = 1000
@@ -28,9 +29,11 @@ class SmallWorld(VertexGraph):
 
     Each switch u draws ``links`` random partners, v with a probability proportional to d(u, v)^-q; d is
     the distance on the torus (on the grid with ``torus=no``).  A draw that hits an existing link is
-    lost; with ``repeats=yes`` it is repeated.  Clusters are equal blocks of the grid, ``clusters`` of
-    them along each side.  Switch ports 1 to ``hosts`` lead to hosts; the grid's links and then the
-    random links, in the order of the draw, follow.
+    lost; with ``repeats=yes`` it is repeated.  With ``regular=yes`` the ``links`` of a switch count both
+    ends: partners are drawn among the switches that still need a link, and every switch has exactly
+    that many.  Grid links join all switches within ``reach`` steps.  Clusters are equal blocks of the grid,
+    ``clusters`` of them along each side.  Switch ports 1 to ``hosts`` lead to hosts; the grid's links and
+    then the random links, in the order of the draw, follow.
     """
 
     name: ClassVar[str] = "smallworld"
@@ -47,6 +50,8 @@ class SmallWorld(VertexGraph):
     seed: int = param("seed of the random links", low=0, default=1)
     torus: bool = param("whether the grid wraps around", default=True)
     repeats: bool = param("whether a draw that hits an existing link is repeated", default=False)
+    regular: bool = param("whether as many random links end at every switch", default=False)
+    reach: int = param("grid steps within which switches are linked", low=1, high=64, default=1)
 
     def check(self) -> None:
         if len(self.sizes) != len(self.cluster_grid):
@@ -56,6 +61,10 @@ class SmallWorld(VertexGraph):
         for size, parts in zip(self.sizes, self.cluster_grid, strict=True):
             if size % parts:
                 raise ParameterError(f"smallworld: {parts} clusters do not divide a side of {size} switches")
+        if self.regular and (self.vertices * self.links % 2 or self.repeats):
+            why = "switches times links must be even"
+            why = "it draws no link twice: leave repeats out" if self.repeats else why
+            raise ParameterError(f"smallworld: regular=yes: {why}")
 
     @property
     def concentration(self) -> int:
@@ -107,6 +116,8 @@ class SmallWorld(VertexGraph):
     def pairs(self) -> tuple[Pairs, Pairs]:
         """The links between switches as rows (a, b): those of the grid, and the random ones as drawn."""
         grid = self._grid()
+        if self.regular:
+            return grid, regular_links(self.sizes, self.torus, grid, self.links, self.q, self.seed)
         links, drawing = grid, np.repeat(np.arange(self.vertices), self.links)
         rng = np.random.default_rng(self.seed)
         for _ in range(_ROUNDS if self.repeats else 1):
@@ -123,7 +134,7 @@ class SmallWorld(VertexGraph):
 
     @property
     def layout_caption(self) -> str:
-        shape = "torus, its links that wrap around as stubs" if self.torus else "grid"
+        shape = "torus" if self.torus else "grid"
         clusters = math.prod(self.cluster_grid)
         parts = f"; {clusters} clusters of {math.prod(self.blocks)} switches" if clusters > 1 else ""
         return f"Switches on a {shape}{parts}. Random links curve around other switches."
@@ -148,6 +159,8 @@ class SmallWorld(VertexGraph):
         return self.switch_at(int(cluster), int(place))
 
     def _grid(self) -> Pairs:
+        if self.reach > 1:
+            return lattice_links(self.sizes, self.torus, self.reach)
         pairs: Pairs = torus_links(self.sizes)[:, [0, 2]].astype(np.int64)
         if self.torus:
             return pairs

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import Points, grid
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, grid
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Torus(Family):
 
     def coordinates(self, server: int) -> tuple[int, ...]:
         """(a_1, ..., a_n) of a server."""
-        rest, found = int(server), []
+        rest, coordinates = int(server), []
         for size in reversed(self.sizes):
             rest, value = divmod(rest, size)
-            found.append(value)
-        return tuple(reversed(found))
+            coordinates.append(value)
+        return tuple(reversed(coordinates))
 
     def server(self, coordinates: tuple[int, ...]) -> int:
         """The server at coordinates, which are taken modulo the radices."""
@@ -63,6 +63,11 @@ class Torus(Family):
     def halves(self) -> tuple[int, ...]:
         """k_i // 2 per dimension: the largest distance of two coordinates."""
         return tuple(size // 2 for size in self.sizes)
+
+    @property
+    def shifts(self) -> bool:
+        """True where a shift of coordinates maps the network onto itself."""
+        return True
 
     def require_even(self) -> None:
         """Raise ParameterError unless every radix is even: only then the farthest server is unique."""
@@ -87,7 +92,7 @@ class Torus(Family):
         if grid(self.sizes) is None:
             return super().layout_caption
         shape = " x ".join(map(str, self.sizes))
-        return f"A grid of {shape} servers. Links that wrap around a long row are stubs at both of its ends."
+        return f"A grid of {shape} servers."
 
     def label(self, node: int) -> str:
         return "(" + ",".join(map(str, self.coordinates(node))) + ")"

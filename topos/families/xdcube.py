@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from topos.constructions.layout import CORNERS_APART, MAX_BITS, Points, circle, corners, real
+from topos.constructions.wiring import access_links
 from topos.families.dcube import MASKS
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import CORNERS_APART, MAX_BITS, Points, circle, corners, real
-from topos.wiring import access_links
 
 
 @dataclass(frozen=True)

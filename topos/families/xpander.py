@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.family import Centric, param
+from topos.bases.vertices import VertexGraph
+from topos.constructions.layout import Points, circle, real
+from topos.constructions.randomgraph import random_lift
+from topos.constructions.wiring import numbered_ports
+from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, circle, real
-from topos.randomgraph import random_lift
-from topos.vertices import VertexGraph
-from topos.wiring import numbered_ports
 
 #: The room between two groups.
 _BETWEEN_GROUPS = 2.0
@@ -26,7 +27,8 @@ class Xpander(VertexGraph):
     perfect matching between any two groups.
 
     Switch = group q + position.  Its first ports lead to hosts (ceil(p/2) unless ``hosts`` is given), the
-    others to one switch of each other group in ascending order.
+    others to one switch of each other group in ascending order.  With ``servers`` that many hosts are spread
+    evenly.
     """
 
     name: ClassVar[str] = "xpander"
@@ -38,10 +40,35 @@ class Xpander(VertexGraph):
     q: int = param("copies: switches per group", low=1)
     seed: int = param("seed of the random graph", low=0, default=1)
     hosts: int | None = param("hosts per switch; default: p / 2, rounded up", low=1, default=None)
+    servers: int | None = param("hosts in all, instead of hosts", low=1, default=None)
+
+    def check(self) -> None:
+        if self.hosts is not None and self.servers is not None:
+            raise ParameterError("xpander: write hosts or servers, not both")
+
+    @classmethod
+    def instances(cls, most: int) -> Iterator[Xpander]:
+        """None: it takes equipment."""
+        yield from ()
+
+    @classmethod
+    def of_equipment(cls, switches: int, ports: int, servers: int) -> Xpander | None:
+        """The most groups that the ports allow, of equally many switches; a few switches may be left over."""
+        for p in range(min(ports - -(-servers // switches), switches - 1), 1, -1):
+            q = switches // (p + 1)
+            if p + -(-servers // (q * (p + 1))) <= ports:
+                return cls(p, q, servers=servers)
+        return None
 
     @property
     def concentration(self) -> int:
+        if self.servers is not None:
+            return -(-self.servers // self.vertices)
         return (self.p + 1) // 2 if self.hosts is None else self.hosts
+
+    @property
+    def host_count(self) -> int:
+        return self.concentration * self.vertices if self.servers is None else self.servers
 
     @property
     def vertices(self) -> int:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
-from dcnlab.cli.lab_options import of_lab
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.lab_options import of_lab
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
 from topos.families.torus import Torus
@@ -42,12 +42,12 @@ def aacm(
     """Configure the servers of a torus by AACM, offline with a virtual clock; exit 1 on errors."""
     torus = _torus(topology)
     noise = (loss, duplicate, jitter * 1e-6)
-    found, held = _every_swap(torus) if swaps else _once(torus, miswire, cut, noise, seed)
+    outcome, held = _every_swap(torus) if swaps else _once(torus, miswire, cut, noise, seed)
     if json:
-        print_json(found)
+        print_json(outcome)
     else:
-        listed = found.pop("findings", [])
-        flat = found | found.pop("frames", {})
+        listed = outcome.pop("findings", [])
+        flat = outcome | outcome.pop("frames", {})
         table(("what", "found"), list(flat.items()))
         print("\n".join(listed), end="\n" if listed else "")
     raise typer.Exit(0 if held else 1)
@@ -58,11 +58,11 @@ def _torus(spec: str) -> Torus:
     from addressing.autoconfiguration import aacm
     from dcnlab.lab.options.config import family
 
-    found = family(spec)
-    if aacm(found).protocol is None:
-        raise UsageError(aacm(found).reason)
-    assert isinstance(found, Torus)
-    return found
+    torus = family(spec)
+    if aacm(torus).protocol is None:
+        raise UsageError(aacm(torus).reason)
+    assert isinstance(torus, Torus)
+    return torus
 
 
 def _once(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
@@ -47,11 +47,11 @@ def api(
     with contextlib.ExitStack() as stack:
         if unix:
             listener = stack.enter_context(at_path(unix))
-            found = {"unix": str(unix.absolute()), "url": "http://localhost/", "token": ""}
+            where = {"unix": str(unix.absolute()), "url": "http://localhost/", "token": ""}
         else:
             listener = at_port(port)
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/"
-            found = {"url": url, "token": token}
-        print_json(found) if json else print(f"curl --unix-socket {unix} http://localhost/lab" if unix else url)
+            where = {"url": url, "token": token}
+        print_json(where) if json else print(f"curl --unix-socket {unix} http://localhost/lab" if unix else url)
         sys.stdout.flush()
         server.run(application(attached, broadcast, token), listener, broadcast)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 
 if TYPE_CHECKING:
     from addressing.automata.group import Group
@@ -32,7 +32,9 @@ def automaton(
     order: Annotated[
         str, typer.Option(help="Order of letters: natural, lex, colex, search, or ports such as 2.1.3.")
     ] = "natural",
-    seconds: Annotated[float, options.seconds("With --order search: how long to search.")] = 10.0,
+    seconds: Annotated[
+        float, options.duration("With --order search: how long to search.", "--for", "--seconds")
+    ] = 10.0,
     seed: options.Seed = 1,
     source: Annotated[
         GroupSource,
@@ -51,15 +53,15 @@ def automaton(
     generators = _discovered(topology, group, family) if group else None
     ports, trials = _order(family, order, seed, seconds)
     started = time.perf_counter()
-    found = _group(family, ports, source)
+    structure = _group(family, ports, source)
     result: dict[str, Any] = {
         "topology": spec,
         **({} if generators is None else {"copy": topology, "generators": generators}),
         "order": list(ports),
-        "letters": list(found.names),
+        "letters": list(structure.names),
         "trials": trials,
         "from": source.value,
-        **measure(found).as_dict(),
+        **measure(structure).as_dict(),
         "seconds": time.perf_counter() - started,
     }
     if json:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import options
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario.values import read_duration
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from dcnlab.evaluator.borel_search import SearchState
 
 
-@command("dcnlab borel-search --diameter 11 --budget 5min")
+@command("dcnlab borel-search --diameter 11 --for 5min")
 def borel_search(
     diameter: Annotated[int, options.number("The diameter of the graphs.", 2, 14)] = 11,
-    budget: Annotated[str, typer.Option(help="Time limit of the search, such as 60s or 10min.")] = "60s",
+    budget: Annotated[
+        str, typer.Option("--for", "--budget", help="How long to search, such as 60s or 10min.")
+    ] = "60s",
     start: Annotated[
         int, options.number("The smallest number of nodes to try; 0: start with a fast search.", 0, 2**28)
     ] = 0,
@@ -72,7 +74,7 @@ def _seconds(text: str) -> float:
     try:
         return read_duration(text)
     except ValueError as error:
-        raise UsageError(f"--budget: {error}") from None
+        raise UsageError(f"--for: {error}") from None
 
 
 def _range(state: SearchState) -> str:

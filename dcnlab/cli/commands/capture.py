@@ -11,13 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.foreground import run_in_foreground
+from dcnlab.lab.operations.capture import Capture
 
 _STDOUT = Path("-")
 
@@ -68,29 +69,26 @@ def capture(
         raise UsageError("--switch needs `controller` instead of a node")
     attached = Lab.attach(lab)
     binary = wireshark or write is not None
-    options = ["-U", "-w", "-"] if binary else ["-l"]
-    words: dict[str, Any] = {"node": node, "port": port, "options": options, "count": count}
-    words["expression"] = expression or []
-    if switch is not None:
-        words["switch"] = switch
+    options = ("-U", "-w", "-") if binary else ("-l",)
+    wanted = Capture(node, port, options, count, tuple(expression or ()), switch or "")
     if wireshark:
-        raise typer.Exit(_in_wireshark(attached, words))
+        raise typer.Exit(_in_wireshark(attached, wanted))
     if write is None or write == _STDOUT:
-        raise typer.Exit(run_in_foreground(attached.path, "capture", (0, 1, 2), **words))
-    code = _written(attached.path, write, words)
+        raise typer.Exit(run_in_foreground(attached.path, wanted, (0, 1, 2)))
+    code = _written(attached.path, write, wanted)
     if json:
         print_json({"node": node, "port": port, "file": str(write), "bytes": write.stat().st_size})
     raise typer.Exit(code)
 
 
-def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
+def _written(path: Path, file: Path, wanted: Capture) -> int:
     """Capture into a file that this process opens, so that it belongs to the user."""
     try:
         target = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None
     try:
-        return run_in_foreground(path, "capture", (0, target, 2), **words)
+        return run_in_foreground(path, wanted, (0, target, 2))
     finally:
         os.close(target)
 
@@ -110,7 +108,7 @@ def _behind_sudo() -> dict[str, Any]:
     return {"user": uid, "group": gid, "extra_groups": [], "env": {**os.environ, "HOME": home}}
 
 
-def _in_wireshark(lab: Lab, words: dict[str, Any]) -> int:
+def _in_wireshark(lab: Lab, wanted: Capture) -> int:
     """Capture into Wireshark, which shows packets as they come; returns when both have ended."""
     from dcnlab.lab.inspection.wireshark import lua
 
@@ -128,7 +126,7 @@ def _in_wireshark(lab: Lab, words: dict[str, Any]) -> int:
             raise UsageError(text) from None
         assert shown.stdin is not None
         try:
-            return run_in_foreground(lab.path, "capture", (0, shown.stdin.fileno(), 2), **words)
+            return run_in_foreground(lab.path, wanted, (0, shown.stdin.fileno(), 2))
         finally:
             shown.stdin.close()
             shown.wait()

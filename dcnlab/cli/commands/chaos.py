@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
-from dcnlab.cli.lab_options import of_labs
 from dcnlab.cli.launching import stages
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.lab_options import of_labs
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.options.config import LabConfig
 
@@ -20,6 +20,7 @@ from dcnlab.lab.options.config import LabConfig
 @command(
     "dcnlab chaos bcube:4,1 --scheme brp --for 5m --seed 7",
     "dcnlab chaos dcell:4,1 --scheme dfr --link-state agents --steps 20",
+    "dcnlab chaos bcube:4,1 --scheme brp --isolate --vandals",
     "dcnlab chaos clot:4x4 --scheme pow --autoconfigure --for 60s --save failing.yaml",
 )
 @of_labs
@@ -41,6 +42,10 @@ def chaos(
             options.MAX_COUNT,
         ),
     ] = 40,
+    vandals: Annotated[
+        bool,
+        typer.Option("--vandals", help="Guests spoil their hosts' interfaces, addresses and routes as well."),
+    ] = False,
     save: Annotated[Path | None, options.output("Write the steps that fail into this scenario file.")] = None,
     json: JsonFlag = False,
     **lab_options: Any,
@@ -58,7 +63,7 @@ def chaos(
     from dcnlab.lab.chaos.search import search
 
     config = LabConfig.of(topology, scheme, **lab_options)
-    possible = targets.targets(config, config.validate().fabric)
+    possible = targets.targets(config, config.validate().fabric, vandals)
     spec = LabSpec(topology, scheme, lab_options, within)
     with stages(quiet=json) as stage:
         report = search(spec, possible, config.seed, seconds, steps, shrink, _note, stage)

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
 from dcnlab.cli.outcome import show
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
 

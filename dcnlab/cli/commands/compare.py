@@ -5,17 +5,27 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import cluster, options
+from dcnlab.cli.parameters.spec_lists import schemes_of, split_specs, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, progress_bar, table
-from dcnlab.cli.spec_lists import schemes_of, split_specs, words
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
+
+
+class Equal(Enum):
+    """What the networks have in common."""
+
+    servers = "servers"
+    cost = "cost"
+    switches = "switches"
+
 
 _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bits_max"
 
@@ -26,23 +36,35 @@ _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bi
     "dcnlab compare --topologies bcube:4,1,bcube:8,1 --schemes brp,wmgr --figures figures",
 )
 def compare(
-    topologies: Annotated[str, typer.Option(help="Comma-separated topologies.")],
+    topologies: Annotated[
+        str, typer.Option(help="Comma-separated topologies; after the first, names of families with --equal.")
+    ],
     schemes: Annotated[
         str, typer.Option(help="Comma-separated schemes; optimal adds what any routing could carry.")
     ],
     failures: Annotated[
         list[str], typer.Option(help="Random failures, such as links=5% or switch-links=5%; may be repeated.")
     ] = [],  # noqa: B006
-    seeds: Annotated[int, options.number("Number of seeds.", 1, options.MAX_COUNT)] = 1,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            help="Number of seeds, each for graph, traffic and failures; or all combinations of seeds of their"
+            " own: graph=3,traffic=4,failures=2."
+        ),
+    ] = "1",
     pairs: options.Pairs = "servers",
+    equal: Annotated[
+        Equal | None,
+        typer.Option(help="Choose the others as large as the first topology: servers, cost or switches."),
+    ] = None,
     traffic: Annotated[
-        str, typer.Option(help="Also compute max-min fair rates under this traffic pattern.")
+        str, typer.Option(help="Also compute max-min fair rates under these traffic patterns.")
     ] = "",
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated columns to show; bisection, diversity, connectivity, optimum, loads,"
-            " throughput, share, latency and fct are computed only if named."
+            help="Comma-separated columns to show; bisection, diversity, connectivity, hyperbolicity,"
+            " optimum, loads, throughput, share, latency and fct are computed only if named."
         ),
     ] = _METRICS,
     loads: Annotated[
@@ -50,6 +72,8 @@ def compare(
         typer.Option(help="For latency and fct: comma-separated loads, as multiples of the link rate."),
     ] = "0.5",
     flows: options.Flows = "hashed",
+    gap: options.Gap = "1%",
+    paths: options.Paths = "",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     results: options.Results = Path("results"),
     report: options.Html = None,
@@ -59,6 +83,12 @@ def compare(
             metavar="DIR", help="Write the figures of the report as PDF files.", callback=options.folder
         ),
     ] = None,
+    figure: options.Figure = None,
+    label: Annotated[
+        list[str], typer.Option(metavar="TOPOLOGY=TEXT", help="A name in --figure; may be repeated.")
+    ] = [],  # noqa: B006
+    width: Annotated[float, options.number("Width of --figure in inches; 0: as drawn.", 0, 40)] = 0.0,
+    font: Annotated[float, options.number("Font size of --figure in points.", 4, 40)] = 9.0,
     csv: options.Csv = None,
     parquet: options.Parquet = None,
     dask: options.Dask = "",
@@ -67,24 +97,34 @@ def compare(
 ) -> None:
     """Compare schemes on topologies over failures and seeds, in parallel; resumes an interrupted run.
 
-    The table has means over the seeds with 95 % intervals; --csv, --parquet and --json have every evaluation.
+    The table has means over the seeds with 95 % intervals, one each for seeds of their own; --csv, --parquet
+    and --json have every evaluation.
+    --figure has all networks on one axis: the first of --metrics, or the throughput per server.
     """
     from dcnlab.evaluator import compare as grid
     from dcnlab.evaluator.metrics import OF_OPTIMAL, expand_columns, required_metrics
     from dcnlab.evaluator.optimum.beside import OPTIMAL
     from dcnlab.evaluator.reporting import tables
+    from dcnlab.evaluator.seeds import read as read_seeds
+    from dcnlab.traffic.demand_files import steps_of
 
-    columns = words(metrics)
+    columns = words(metrics) + (("throughput.aggregate",) if traffic and metrics == _METRICS else ())
     if OPTIMAL in split_specs(schemes):
         columns = tuple(dict.fromkeys((*columns, *OF_OPTIMAL)))
     try:
         if parquet is not None:
             tables.check_parquet()
-        wanted = grid.requests(
-            split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
-            pairs=pairs, pattern=traffic, metrics=required_metrics(columns), loads=_numbers(loads),
-            flow_control=flow_control.value, flows=flows,
-        )  # fmt: skip
+        networks = _networks(topologies, equal)
+        names, draws = _labels(label, networks), read_seeds(seeds)
+        wanted = [
+            one
+            for pattern in [step for one in split_specs(traffic) for step in steps_of(one)] or [""]
+            for one in grid.requests(
+                networks, schemes_of(schemes), ["", *failures], draws,
+                pairs=pairs, pattern=pattern, metrics=required_metrics(columns), loads=_numbers(loads),
+                flow_control=flow_control.value, flows=flows, gap=gap, paths=paths,
+            )
+        ]  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
     with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:
@@ -95,6 +135,8 @@ def compare(
     _write(rows, csv, parquet, report)
     if figures is not None:
         _draw(rows, figures)
+    if figure is not None:
+        _draw_one(rows, "" if metrics == _METRICS else columns[0], names, figure, width, font)
     shown = expand_columns(columns)
     _check_columns(rows, shown)
     print_json(rows) if json else _show_rows(rows, shown)
@@ -128,6 +170,43 @@ def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
 
 
+def _networks(topologies: str, equal: Equal | None) -> list[str]:
+    """The topologies; with ``equal`` the instances of families that equal the first."""
+    named = split_specs(topologies)
+    if equal is None or not named:
+        return named
+    from dcnlab.evaluator.cost import read_prices
+    from dcnlab.evaluator.sizing import equal_to
+
+    return equal_to(named[0], named[1:], equal.value, read_prices())
+
+
+def _labels(pairs: Sequence[str], networks: Sequence[str]) -> dict[str, str]:
+    """Names for the legend: of a network, or of the only network of a family."""
+    names: dict[str, str] = {}
+    for pair in pairs:
+        spec, equals, text = pair.rpartition("=")
+        matching = [one for one in networks if one == spec or one.partition(":")[0] == spec]
+        if not equals or len(matching) != 1:
+            raise UsageError(f"--label {pair}: write a topology and its name, such as {networks[0]}=A")
+        names[matching[0]] = text
+    return names
+
+
+def _draw_one(
+    rows: Sequence[dict[str, Any]], column: str, names: dict[str, str], path: Path, width: float, font: float
+) -> None:
+    """Write the figure with all networks on one axis, and print its caption."""
+    from dcnlab.evaluator.reporting.conditions import PER_SERVER, chart
+    from dcnlab.evaluator.reporting.plots import Look, save
+
+    good = [row for row in rows if "error" not in row]
+    chosen = column or (PER_SERVER if any("throughput.aggregate" in row for row in good) else "path.mean")
+    drawn = chart(good, chosen, names)
+    save(drawn, path, Look(width, font, caption=False))
+    print(f"{path}: {drawn.y_label}; {drawn.caption}", file=sys.stderr)
+
+
 def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> None:
     """Raise UsageError for a column that no row has."""
     good = [row for row in rows if "error" not in row]
@@ -144,13 +223,15 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
     def written(value: object) -> str:
         return value.text() if isinstance(value, Average) else cell(value)
 
-    found = combinations(rows)
-    header = ["topology", "scheme", "failures", "seeds", *columns]
+    pairs = combinations(rows)
+    patterns = {row.get("traffic") for row in rows}
+    traffic = ["traffic"] if len(patterns) > 1 else []
+    header = ["topology", "scheme", *traffic, "failures", "seeds", *columns]
     lines = [
-        [one.topology, one.scheme, one.failures or "none", str(len(one.rows))]
-        + [written(one.value(column)) for column in columns]
-        for one in found
-    ]
+        [one.topology, one.scheme, *(str(one.rows[0][key]) for key in traffic), one.failures or "none",
+         str(len(one.rows)), *(written(one.value(column)) for column in columns)]
+        for one in pairs
+    ]  # fmt: skip
     table(header, lines)
 
 

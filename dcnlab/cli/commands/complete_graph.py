@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.errors import LabError
@@ -22,14 +22,14 @@ def complete_graph(
         list[str] | None,
         typer.Argument(help="The receiving servers; default: those of the family's own complete graph."),
     ] = None,
-    budget: Annotated[float, options.seconds("Time limit of the search in seconds.")] = 20.0,
+    budget: Annotated[float, options.duration("How long to search.", "--for", "--budget")] = 20.0,
     json: JsonFlag = False,
 ) -> None:
     """Complete graph of servers for one-to-several traffic: edge-disjoint paths between every two servers."""
     from addressing.multipath.complete_graphs import complete_graph as search
     from addressing.multipath.construction import NoCompleteGraph
     from dcnlab.cli.catalogue import fabric_of
-    from dcnlab.evaluator.graph.path_check import check_complete_graph
+    from dcnlab.evaluator.graph.paths.path_check import check_complete_graph
 
     fabric = fabric_of(spec)
     members = [naming.server(fabric, name) for name in (source, *(others or ()))]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import SchemeName, Topology
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
@@ -64,23 +64,26 @@ def deadlock(
     A packet that holds a buffer waits for the next one of its route. All routes between servers count, also
     those that a scheme takes with some probability. If these waits have a cycle, a shortest one is shown, with
     a destination whose packets wait so, and the number of virtual channels with which there is none: each
-    destination has one of them. Exit 1 if there is a cycle.
+    destination has one of them, or, on a torus, a packet takes the second behind the dateline, the wraparound
+    link of a ring. Exit 1 if there is a cycle.
     """
     from dcnlab.evaluator.deadlock.analysis import analyse
     from dcnlab.evaluator.graph import failures as failing
+    from dcnlab.evaluator.seeds import network_of
+    from topos.registry import with_seed
 
-    fabric, bound = resolve(topology, scheme)
     try:
+        fabric, bound = resolve(with_seed(topology, seed), scheme)
         failed = failing.draw(fabric, failures, seed)
         with working("dependencies") as show:
-            found = analyse(bound, failed.links, switching.value, lambda share: show("destinations", share))
+            analysis = analyse(bound, failed.links, switching.value, lambda share: show("destinations", share))
     except SpecError as error:
         raise UsageError(str(error)) from error
-    figures = found.as_dict(fabric.name)
+    figures = analysis.as_dict(fabric.name)
     if output is not None:
-        _draw(fabric, found, scheme, output)
+        _draw(fabric, analysis, scheme, output)
     if json:
-        given = {"topology": fabric.spec, "scheme": scheme, "switching": switching.value,
+        given = {**network_of(topology, seed), "scheme": scheme, "switching": switching.value,
                  "failures": failures, "seed": seed}  # fmt: skip
         print_json({**given, **figures})
     else:
@@ -88,24 +91,24 @@ def deadlock(
     raise typer.Exit(0 if figures["deadlock_free"] else 1)
 
 
-def _draw(fabric: Fabric, found: Deadlock, scheme: str, path: Path) -> None:
+def _draw(fabric: Fabric, analysis: Deadlock, scheme: str, path: Path) -> None:
     """The cycle as a path: its links, and those by which packets cross switches between two servers."""
     from dcnlab.cli.commands.draw import write_picture
     from dcnlab.lab.drawing.figure import Figure, Marks
 
-    nodes = [int(found.channels.tail[channel]) for channel, _ in found.cycle]
+    nodes = [int(analysis.channels.tail[channel]) for channel, _ in analysis.cycle]
     line = f"Green: a shortest cycle of waits under {scheme}, {len(nodes)} channels." if nodes else "No cycle."
-    marks = Marks(path=tuple(_links(fabric, found)), nodes=tuple(nodes))
+    marks = Marks(path=tuple(_links(fabric, analysis)), nodes=tuple(nodes))
     try:
         write_picture(Figure(fabric, marks, (line,)), path, scheme)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
 
 
-def _links(fabric: Fabric, found: Deadlock) -> Iterator[int]:
+def _links(fabric: Fabric, analysis: Deadlock) -> Iterator[int]:
     """The links of a cycle; where two servers of it are not neighbours, those to the switch between them."""
-    for channel, _ in found.cycle:
-        tail, head = int(found.channels.tail[channel]), int(found.channels.head[channel])
+    for channel, _ in analysis.cycle:
+        tail, head = int(analysis.channels.tail[channel]), int(analysis.channels.head[channel])
         near = {end.node: fabric.link_at(tail, port) for port, end in fabric.ports(tail)}
         far = {end.node: fabric.link_at(head, port) for port, end in fabric.ports(head)}
         if head in near:
@@ -123,6 +126,14 @@ def _show(fabric: Fabric, scheme: str, figures: dict[str, Any]) -> None:
     cycle = figures["cycle"]
     print(
         f"{fabric.spec} with {scheme}: {counts}; {figures['cyclic_channels']} channels in cycles,"
-        f" the shortest of {len(cycle)}; {figures['virtual_channels']} virtual channels have none"
+        f" the shortest of {len(cycle)}; {figures['virtual_channels']} virtual channels, chosen by"
+        f" {figures['chosen_by']}, have none"
     )
     table(("channel", "a packet there for"), [(f"{c['from']} - {c['to']}", c["destination"]) for c in cycle])
+    if figures["datelines"] is None:
+        return
+    left = figures["datelines"]["cycle"]
+    print(f"2 virtual channels with datelines: {f'a cycle of {len(left)} is left' if left else 'no cycle'}")
+    rows = [(f"{c['from']} - {c['to']}", c["virtual_channel"], c["destination"]) for c in left]
+    if rows:
+        table(("channel", "virtual channel", "a packet there for"), rows)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.lab_options import of_labs
 from dcnlab.cli.launching import stages
+from dcnlab.cli.parameters.lab_options import of_labs
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.client import Lab
 

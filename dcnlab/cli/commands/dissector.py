@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import completion
 from dcnlab.lab.errors import UsageError
 
 

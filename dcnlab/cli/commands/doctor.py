@@ -35,31 +35,31 @@ def doctor(
 
     if install:
         _install(yes)
-    found = examine()
-    if calibrate and not any(finding.state == "missing" for finding in found):
+    results = examine()
+    if calibrate and not any(finding.state == "missing" for finding in results):
         with stages(quiet=json) as stage:
-            found.append(calibrate_offloads(stage))
-    found += examine_labs()
+            results.append(calibrate_offloads(stage))
+    results += examine_labs()
     if json:
-        print_json([asdict(finding) for finding in found])
+        print_json([asdict(finding) for finding in results])
     else:
-        table(("state", "item", "found", "consequence"), [(f.state, f.what, f.found, f.means) for f in found])
-    raise typer.Exit(1 if any(finding.state == "missing" for finding in found) else 0)
+        table(("state", "what", "found", "means"), [(f.state, f.what, f.found, f.means) for f in results])
+    raise typer.Exit(1 if any(finding.state == "missing" for finding in results) else 0)
 
 
 def _lab(name: str, json: bool) -> NoReturn:
     """Say what of a lab is not well."""
     from dcnlab.lab.doctor.lab import examine_lab
 
-    found = examine_lab(name)
+    findings = examine_lab(name)
     if json:
-        print_json({"lab": name, "problems": found})
+        print_json({"lab": name, "problems": findings})
     else:
         print(
-            "\n".join(found)
+            "\n".join(findings)
             or f"{name}: all processes are well, and all links and hosts are as the lab made them"
         )
-    raise typer.Exit(1 if found else 0)
+    raise typer.Exit(1 if findings else 0)
 
 
 def _install(yes: bool) -> None:

@@ -13,7 +13,7 @@ from dcnlab.lab.control.stopping import end
 from dcnlab.lab.errors import LabError, UsageError
 
 
-@command("dcnlab down LAB", "dcnlab down --all", quick=True)
+@command("dcnlab down LAB", "dcnlab down --all")
 def down(
     lab: Annotated[str, typer.Argument(metavar="LAB", help="Name of the lab.")] = "",
     all: Annotated[bool, typer.Option("--all", help="End all your labs.")] = False,
@@ -24,22 +24,22 @@ def down(
 
     if bool(lab) == all:
         raise UsageError("name a lab, or use --all")
-    chosen = [found for found in runtime.labs() if all or found.name == lab]
+    chosen = [running for running in runtime.labs() if all or running.name == lab]
     left = [path for path in runtime.logs_left() if all or path.stem == lab]
     if not all and not chosen and not left:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
     problems = []
-    for found in chosen:
+    for running in chosen:
         try:
-            end(found.path)
+            end(running.path)
         except LabError as error:  # the others end nevertheless
             problems.append(str(error))
         else:
-            print(f"{found.name} ended", file=sys.stderr)
+            print(f"{running.name} ended", file=sys.stderr)
     for path in left:
         path.unlink(missing_ok=True)
         print(f"{path.stem} had ended: log removed", file=sys.stderr)
     if problems:
         raise LabError("; ".join(problems))
     if json:
-        print_json({"ended": [found.name for found in chosen]})
+        print_json({"ended": [running.name for running in chosen]})

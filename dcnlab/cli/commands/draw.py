@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dcnlab.cli import completion, options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters import completion, options
+from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json
-from dcnlab.lab.drawing.figure import Figure
+from dcnlab.lab.drawing.figure import Figure, Look
 from dcnlab.lab.errors import UsageError
 
+#: Inches of a unit of length.
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 #: The endings of the files that can be written.
 _FORMATS = (".svg", ".pdf", ".png", ".html")
 
@@ -26,10 +31,23 @@ def picture(context: typer.Context, path: Path) -> Path:
     return path
 
 
+def _read_width(text: str | float) -> float:
+    """A length in inches; plain numbers are inches."""
+    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", str(text))
+    try:
+        width = float(found[1]) * _INCHES[found[2] or "in"] if found else math.nan
+    except ValueError:
+        width = math.nan
+    if not (width == 0 or 1 <= width <= 40):
+        raise typer.BadParameter(f"{text!r} is no width from 1in to 40in: write 3.5in, 9cm, 88mm or 252pt")
+    return width
+
+
 @command(
     "dcnlab draw bcube:4,1 -o bcube.svg",
     "dcnlab draw clot:6x6 --scheme dor --destination h5 --failures links=5% -o clot.pdf",
     "dcnlab draw fattree:4 --scheme ecmp --source h0 --destination h15 -o fattree.html",
+    "dcnlab draw bcube:4,1 --width 3.5in --no-caption -o column.pdf",
 )
 def draw(
     spec: Topology,
@@ -53,13 +71,22 @@ def draw(
     source: Annotated[str, typer.Option(metavar="NODE", help="Also show the path from this server.")] = "",
     failures: Annotated[str, typer.Option(help="Random failures: links=5%,nodes=2.")] = "",
     seed: options.Seed = 1,
+    width: Annotated[
+        float,
+        typer.Option(
+            metavar="LENGTH", parser=_read_width, help="Width, such as 3.5in or 88mm; all text has 7 pt."
+        ),
+    ] = 0.0,
+    no_caption: Annotated[bool, typer.Option("--no-caption", help="No text below the drawing.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Draw a network as its paper does, and a scheme's next hops as arrows.
 
     An arrow's width is its share of the packets at a node when every server sends to the destination.
     """
-    figure = _figure(spec, scheme, destination, source, failures, seed)
+    figure = replace(
+        _figure(spec, scheme, destination, source, failures, seed), look=Look(width, not no_caption)
+    )
     try:
         write_picture(figure, output, scheme)
     except OSError as error:

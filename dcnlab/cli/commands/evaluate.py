@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters import cluster, options
+from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.spec_lists import schemes_of, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
-from dcnlab.cli.spec_lists import schemes_of, words
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.link_shape import bits_per_second
 from topos.spec import SpecError
 
 #: Into how many shares a cluster's work is divided, for each worker: the slowest waits for one of them.
 _SHARES = 4
+#: More pairs are said before the work.
+_MANY_PAIRS = 10**10
 
 
 class Hops(StrEnum):
@@ -63,8 +66,8 @@ def evaluate(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated further metrics: bisection, diversity, connectivity, optimum, loads,"
-            " throughput, share, latency, fct."
+            help="Comma-separated further metrics: bisection, diversity, connectivity, hyperbolicity,"
+            " optimum, loads, throughput, share, latency, fct."
         ),
     ] = "",
     traffic: Annotated[
@@ -78,6 +81,8 @@ def evaluate(
         ),
     ] = 0.5,
     flows: options.Flows = "hashed",
+    gap: options.Gap = "1%",
+    paths: options.Paths = "",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     sizes: options.FlowSizes = "fixed:1M",
     seconds: Annotated[float, options.duration("For fct: how long flows arrive.", "--for")] = 10.0,
@@ -94,6 +99,7 @@ def evaluate(
     from dcnlab.evaluator.optimum.beside import OPTIMAL
 
     try:
+        _say_cost(topology, pairs)
         with cluster.executor(dask) as executor, working("evaluating") as progress:
             report = run(
                 topology,
@@ -107,6 +113,8 @@ def evaluate(
                 traffic=traffic,
                 load=load,
                 flows=flows,
+                gap=gap,
+                paths=paths,
                 flow_control=flow_control.value,
                 sizes=sizes,
                 seconds=seconds,
@@ -119,6 +127,20 @@ def evaluate(
         raise UsageError(str(error)) from error
     shown = (*words(metrics), *(name for name in OF_OPTIMAL if OPTIMAL in schemes_of(scheme)))
     print_json(report) if json else _show_report(report, tuple(dict.fromkeys(shown)))
+
+
+def _say_cost(topology: str, pairs: str) -> None:
+    """Say before the work how many pairs there are, where they are very many."""
+    from topos.registry import parse
+
+    servers, switches = parse(topology).counts()
+    nodes = servers + (switches if pairs == "all" else 0)
+    if pairs in ("servers", "all") and nodes * (nodes - 1) > _MANY_PAIRS:
+        print(
+            f"{topology}: {nodes * (nodes - 1):,} pairs, which can take hours and gigabytes; --pairs from:h0"
+            " and sample:100000 take a fraction",
+            file=sys.stderr,
+        )
 
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:

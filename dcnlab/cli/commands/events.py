@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json as codec
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, harmless, print_json
 from dcnlab.lab.client import Lab
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 @command(
     "dcnlab events LAB",
+    "dcnlab events LAB --brief",
     "dcnlab events LAB --follow",
     "dcnlab events LAB --follow --json",
     "dcnlab events LAB --kind link --kind converged",
-    quick=True,
 )
 def events(
     lab: LabName,
@@ -33,6 +34,9 @@ def events(
         list[str] | None,
         typer.Option(help="Only events of this kind, such as link or converged; repeat it for more."),
     ] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="One line per command, measurement and failure.")
+    ] = False,
     after: Annotated[int, typer.Option(min=0, help="Only events after the one with this number.")] = 0,
     json: JsonFlag = False,
 ) -> None:
@@ -40,7 +44,11 @@ def events(
 
     A lab keeps its last 10,000 events. With --follow, --json prints one object per line.
     """
-    records = Lab.attach(lab).events(follow, after, kind or ())
+    records: Iterable[Record] = Lab.attach(lab).events(follow, after, kind or ())
+    if brief:
+        from dcnlab.lab.events.brief import brief as shortened
+
+        records = shortened(records)
     if json and not follow:
         print_json([record.to_json() for record in records])
         return

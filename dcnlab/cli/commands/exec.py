@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
-from dcnlab.lab.client import Lab
+from dcnlab.lab.control import runtime
 from dcnlab.lab.foreground import run_here
+from dcnlab.lab.methods.asking import perform
 
 #: What patterns and lists of nodes have, and some names too, such as (1,1).
 _SEVERAL = frozenset("*?[,")
@@ -26,7 +28,6 @@ _PATTERN = frozenset("*?[")
     "dcnlab exec LAB 'h*' ip route",
     "dcnlab exec --json LAB h0,h3 uname -r",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    quick=True,
 )
 def exec(
     lab: LabName,
@@ -51,16 +52,21 @@ def exec(
     In several, each line has the node's name before it, the program's input is empty, and the exit code is
     the largest. Options come before LAB: what follows NODE is the program's.
     """
-    attached = Lab.attach(lab)
     words = words[1:] if words[:1] == ["--"] else words
     several = _SEVERAL.intersection(node)
-    nodes = [one.name for one in attached.nodes(node)] if several or json else [node]
+    nodes = _matching(lab, node) if several or json else [node]
     if json or len(nodes) > 1 or _PATTERN.intersection(node):
-        raise typer.Exit(_in_several(attached, nodes, words, json))
-    raise typer.Exit(run_here(attached.path, nodes[0], words))
+        raise typer.Exit(_in_several(runtime.socket_path(lab), nodes, words, json))
+    raise typer.Exit(run_here(runtime.socket_path(lab), nodes[0], words))
 
 
-def _in_several(lab: Lab, nodes: list[str], words: list[str], json: bool) -> int:
+def _matching(lab: str, node: str) -> list[str]:
+    from dcnlab.lab.operations.nodes import Nodes  # not needed for one node
+
+    return [one.name for one in perform(lab, Nodes(node))]
+
+
+def _in_several(path: Path, nodes: list[str], argv: list[str], json: bool) -> int:
     """Run a program in these nodes and show what it writes; the largest exit code."""
     from dcnlab.lab.several import Several  # not needed for one node
 
@@ -73,7 +79,7 @@ def _in_several(lab: Lab, nodes: list[str], words: list[str], json: bool) -> int
             text = line.removesuffix("\n")
             print(f"{node}: {text}", file=sys.stderr if is_error else sys.stdout, flush=True)
 
-    codes = Several(lab.path, words, show).run(nodes)
+    codes = Several(path, argv, show).run(nodes)
     if json:
         rows = [
             {"node": node, "exit": code, "stdout": "".join(kept[node][0]), "stderr": "".join(kept[node][1])}

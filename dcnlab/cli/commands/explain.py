@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabOrTopology
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, brief, print_json
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
@@ -37,20 +37,20 @@ def explain(
     from dcnlab.lab.inspection.explain import steps
 
     switches: Collection[str] = ()
-    if not scheme and any(found.name == where for found in runtime.labs()):
-        found: Sequence[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
+    if not scheme and any(path_steps.name == where for path_steps in runtime.labs()):
+        path_steps: Sequence[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
     elif not scheme:
         raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
     else:
         fabric, bound = resolve(where, scheme)
         ends = naming.server(fabric, a, bound), naming.server(fabric, b, bound)
         path = steps(bound, *ends, ALL_UP, follow)
-        found = [{**asdict(step), "installed": None, "overrides": ""} for step in path]
+        path_steps = [{**asdict(step), "installed": None, "overrides": ""} for step in path]
         switches = {node.name for node in fabric.nodes() if node.kind == "switch"}
     if json:
-        print_json({"steps": found})
+        print_json({"steps": path_steps})
     else:
-        for step in found:
+        for step in path_steps:
             print(f"{step['node']:6}{brief(step['reason'])}")
             for branch in step["branches"]:
                 print(f"{'':8}branch: {branch['weight']:.4f} port {branch['port']} to {branch['to']}")
@@ -58,9 +58,9 @@ def explain(
                 print(f"{'':8}{_kind(step, switches)}: {brief(step['entry'])}")
             if step["overrides"]:
                 print(f"{'':8}overrides: {brief(step['overrides'])}")
-    if not found[-1]["delivered"]:
-        raise LabError(f"not delivered: {found[-1]['reason']}")
-    if any(step["installed"] is False for step in found):
+    if not path_steps[-1]["delivered"]:
+        raise LabError(f"not delivered: {path_steps[-1]['reason']}")
+    if any(step["installed"] is False for step in path_steps):
         raise LabError("a switch does not have the entry that the scheme predicts")
 
 

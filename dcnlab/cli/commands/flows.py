@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, brief, print_json, table
 from dcnlab.lab.client import Lab
 
@@ -40,20 +40,20 @@ def flows(
     updates these counters about twice per second.
     """
     attached = Lab.attach(lab)
-    found = attached.flows(switch)
+    entries = attached.flows(switch)
     if not follow:
-        print_json(found) if json else _show(found)
+        print_json(entries) if json else _show(entries)
         return
     looks = 0
     while count is None or looks < count:
         time.sleep(interval)
-        before, found, looks = found, attached.flows(switch), looks + 1
-        _add_rates(before, found)
+        before, entries, looks = entries, attached.flows(switch), looks + 1
+        _add_rates(before, entries)
         if json:
-            print(codec.dumps(found), flush=True)
+            print(codec.dumps(entries), flush=True)
         else:
             print(_CLEAR if sys.stdout.isatty() else "", end="")
-            _show(found)
+            _show(entries)
             sys.stdout.flush()
 
 
@@ -64,11 +64,11 @@ def _add_rates(before: dict[str, Any], now: dict[str, Any]) -> None:
         entry |= {"packets_per_s": round(packets, 1), "bits_per_s": round(bits, 1)}
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(entries: dict[str, Any]) -> None:
     """A table of the entries."""
     keys = ["table", "priority", "match", "actions", "packets", "bytes"]
-    followed = any("bits_per_s" in entry for entry in found["flows"])
+    followed = any("bits_per_s" in entry for entry in entries["flows"])
     columns = [*keys, *(["packets/s", "bits/s"] if followed else [])]
     keys += ["packets_per_s", "bits_per_s"] if followed else []
-    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in found["flows"]]
+    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in entries["flows"]]
     table(columns, rows)

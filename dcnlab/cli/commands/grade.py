@@ -31,17 +31,17 @@ def grade(
     from dcnlab.lab.course import grading
 
     with stages(quiet=False) as stage:
-        found = grading.grade(folder, stage, lambda line: print(line, file=sys.stderr))
-    print_json(found.to_json()) if json else _show(found)
-    raise typer.Exit(0 if found.passed else 1)
+        result = grading.grade(folder, stage, lambda line: print(line, file=sys.stderr))
+    print_json(result.to_json()) if json else _show(result)
+    raise typer.Exit(0 if result.passed else 1)
 
 
-def _show(found: Grade) -> None:
-    verdicts = found.outcome.verdicts
+def _show(result: Grade) -> None:
+    verdicts = result.outcome.verdicts
     rows = [(str(one.expectation), "-" if one.value is None else one.value, int(one.held)) for one in verdicts]
     table(("task", "found", "points"), rows)
-    for line in found.remarks():
+    for line in result.remarks():
         print(line)
-    for hint in dict.fromkeys(filter(None, map(found.hint, verdicts))):
+    for hint in dict.fromkeys(filter(None, map(result.hint, verdicts))):
         print(f"hint: {hint}")
-    print(f"{found.exercise}: {found.points} of {len(verdicts)} points")
+    print(f"{result.exercise}: {result.points} of {len(verdicts)} points")

@@ -1,14 +1,6 @@
 """An alias of `dcnlab restore`."""
 
-from __future__ import annotations
+from dcnlab.cli.from_classes.operations import add_alias
+from dcnlab.lab.operations.restore import Restore
 
-from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
-from dcnlab.cli.link_change import Kind, Names, change
-from dcnlab.cli.show import JsonFlag
-
-
-@command("dcnlab restore LAB link h0 s4", hidden=True, quick=True)
-def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """Alias of `restore`."""
-    change("restore", lab, kind, names, json)
+add_alias("heal", Restore)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import options
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 _COLUMNS = (
@@ -33,14 +33,13 @@ def label(
 
     Exits with 1 unless all labels equal those of the scheme wmgr and all packets arrive."""
     from dcnlab.lab.autoconfig import labelling
-    from dcnlab.lab.client import Lab
     from dcnlab.lab.control import runtime
 
     if any(lab.name == where for lab in runtime.labs()):
-        from dcnlab.cli.measurement_commands import with_bar
+        from dcnlab.cli.from_classes.measurements import with_bar
         from dcnlab.lab.measurement.label import Label
 
-        result = with_bar(Lab.attach(where), Label(), json).to_json()
+        result = with_bar(where, Label(), json).to_json()
     else:
         noise = (loss, duplicate, jitter * 1e-6)
         result = labelling.offline(where, root, cut, noise, seed)

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion
+from dcnlab.cli import summaries
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import completion
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 
-@command("dcnlab list", "dcnlab list bcube", "dcnlab list brp", name="list", custom=True, quick=True)
+@command("dcnlab list", "dcnlab list bcube", "dcnlab list brp", name="list", custom=True)
 def list_(
     name: Annotated[
         str,
@@ -24,24 +25,36 @@ def list_(
     json: JsonFlag = False,
 ) -> None:
     """List topologies and schemes, and which schemes run on which topologies."""
-    from dcnlab.cli.catalogue import entry, schemes, topologies
-
     if name:
+        from dcnlab.cli.catalogue import entry  # all topologies and schemes
+
         row = entry(name)
         print_json(row) if json else _show_entry(row)
         return
+    topologies, schemes = _rows()
     if json:
-        print_json({"topologies": topologies(), "schemes": schemes()})
+        print_json({"topologies": topologies, "schemes": schemes})
         return
     table(
-        ("topology", "forwarding", "example", "servers", "switches", "schemes"),
+        ("usage", "centric", "example", "servers", "switches", "schemes"),
         [
             (t["usage"], t["centric"], t["example"], t["servers"], t["switches"], " ".join(t["schemes"]))
-            for t in topologies()
+            for t in topologies
         ],
     )
     print()
-    table(("scheme", "rule"), [(s["usage"], s["summary"]) for s in schemes()])
+    table(("usage", "summary"), [(s["usage"], s["summary"]) for s in schemes])
+
+
+def _rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Of topologies and of schemes; those of dcnlab's own are imported only where there are others."""
+    from topos import plugins
+
+    if not plugins.loaded() and not plugins.installed("dcnlab.topologies", "dcnlab.schemes"):
+        return summaries.rows("topologies"), summaries.rows("schemes")
+    from dcnlab.cli import catalogue
+
+    return catalogue.topologies(), catalogue.schemes()
 
 
 def _show_entry(row: dict[str, Any]) -> None:
@@ -58,4 +71,4 @@ def _show_entry(row: dict[str, Any]) -> None:
             (p["name"], p["meaning"], p["values"], "required" if p["required"] else p["default"] or "-")
             for p in row["parameters"]
         ]
-        table(("parameter", "meaning", "values", "default"), rows)
+        table(("name", "meaning", "values", "default"), rows)

@@ -11,13 +11,12 @@ from dcnlab.cli.show import JsonFlag, print_json
 @command(
     "dcnlab mn-file",
     "dcnlab mn-file --json",
-    quick=True,
 )
 def mn_file(json: JsonFlag = False) -> None:
     """Print the path of the file for stock Mininet's `mn --custom FILE` (docs/mininet.md)."""
-    found = find_spec("dcnlab.mn")
-    assert found is not None
+    module = find_spec("dcnlab.mn")
+    assert module is not None
     if json:
-        print_json({"file": found.origin})
+        print_json({"file": module.origin})
     else:
-        print(found.origin)
+        print(module.origin)

@@ -12,14 +12,15 @@ import typer
 
 from addressing.scheme import Scheme
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
-from dcnlab.cli.lab_options import of_lab
 from dcnlab.cli.launching import stages
+from dcnlab.cli.parameters.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.lab_options import of_lab
 from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.measurement.overload import Overload, OverloadResult
 from dcnlab.lab.measurement.overload import offline as overload_offline
-from dcnlab.lab.options.config import DEFAULT_BUFFERS, LabConfig, lab_options
+from dcnlab.lab.options.config import LabConfig, lab_options
+from dcnlab.lab.options.stated import DEFAULT_BUFFERS
 from hostagent.options import LoadBalance
 from topos.fabric import Fabric
 
@@ -95,8 +96,8 @@ def overload(
         one = replace(config, rate=rate, flow_control=control.value)
         run = _offline(bound, one, target) if offline else _in_lab(one, target, json)
         rows += [
-            {"pattern": name.value, "flow_control": control.value, **found.to_json()}
-            for name, found in run(wanted)
+            {"pattern": name.value, "flow_control": control.value, **measured.to_json()}
+            for name, measured in run(wanted)
         ]
     rows.sort(key=lambda row: list(Pattern).index(Pattern(row["pattern"])))
     held = all(row["lost"] == row["unsent"] == 0 for row in rows if row["flow_control"] == "credits")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.arguments import SchemeName, Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.errors import LabError

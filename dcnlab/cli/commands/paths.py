@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.errors import LabError, UsageError
@@ -26,18 +26,18 @@ def paths(
     """Parallel paths between two servers; checks that they are disjoint and as many as the maximum flow."""
     from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
     from dcnlab.cli.catalogue import fabric_of
-    from dcnlab.evaluator.graph.path_check import check_parallel
+    from dcnlab.evaluator.graph.paths.path_check import check_parallel
 
     fabric = fabric_of(spec)
     source, destination = naming.two_servers(fabric, a, b)
     try:
-        found = parallel_paths(fabric, source, destination, weak)
+        parallel = parallel_paths(fabric, source, destination, weak)
     except ValueError as error:
         raise UsageError(str(error)) from error
     verdict = check_parallel(
-        fabric, source, destination, found, shareable_nodes(fabric, source, destination, weak)
+        fabric, source, destination, parallel, shareable_nodes(fabric, source, destination, weak)
     )
-    names = [[fabric.name(node) for node in path] for path in found]
+    names = [[fabric.name(node) for node in path] for path in parallel]
     if json:
         print_json(
             {

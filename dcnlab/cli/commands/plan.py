@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def plan(
     """Say what a lab of a topology needs, and whether this machine has it; exit 1 if not.
 
     Memory is an estimate for a lab whose agents have all relayed packets.  With --machines nodes are placed so
-    that few links are cut; `--json` prints the placement as --placement reads it.
+    that few links are cut, and what the coordinator needs is estimated as well; `--json` prints the placement
+    as --placement reads it.
     """
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.lab.emulation import capacity
@@ -61,39 +62,50 @@ def plan(
         raise UsageError("--placement needs --machines: how many there are, or how large each is")
     if machines:
         raise typer.Exit(_plan_parts(fabric, machines, placement, agents, json))
-    found = capacity.requirements(fabric, agents.value)
-    fits = all(requirement.fits for requirement in found)
+    required = capacity.requirements(fabric, agents.value)
+    fits = all(requirement.fits for requirement in required)
     seconds = round(capacity.processor_seconds(fabric, agents.value), 1)
     if json:
         size = {"servers": fabric.servers, "switches": fabric.switches, "links": len(fabric.link_ends)}
-        needs = [_as_json(requirement) for requirement in found]
+        needs = [_as_json(requirement) for requirement in required]
         print_json({"topology": fabric.spec, **size, "processor_s": seconds, "fits": fits, "needs": needs})
     else:
         sizes = f"{fabric.servers:,} servers, {fabric.switches:,} switches, {len(fabric.link_ends):,} links"
         print(f"{fabric.spec}: {sizes}; about {seconds:,.0f} s of processor time to launch")
-        table(("need", "of this lab", "here", "enough"), map(_row, found))
+        table(("need", "of this lab", "here", "enough"), map(_row, required))
     raise typer.Exit(0 if fits else 1)
 
 
 def _plan_parts(fabric: Fabric, machines: str, file: str, agents: Agents, json: bool) -> int:
     """Print how a lab is divided among machines; the exit code."""
     from dcnlab.lab.machines import description, placement, placement_file
+    from dcnlab.lab.machines.coordination import coordination
 
     sizes = description.parse(machines)
-    found = placement_file.read(file, fabric, sizes) if file else placement.place(fabric, sizes, agents.value)
-    parts = found.parts(agents.value)
+    divided = placement_file.read(file, fabric, sizes) if file else placement.place(fabric, sizes, agents.value)
+    parts = divided.parts(agents.value)
     fits = all(part.fits for part in parts)
+    center = coordination(divided)
     if json:
         value = {
             "topology": fabric.spec,
             "links": len(fabric.link_ends),
-            "links_cut": len(found.cut),
+            "links_cut": len(divided.cut),
             "fits": fits,
+            "coordinator": {
+                "launch_s": round(center.launch_s, 1),
+                "change_messages": center.messages,
+                "change_ms": round(center.change_ms, 1),
+                "idle_percent": round(100 * center.idle, 2),
+            },
         }
         shown = [_part_as_json(part) for part in parts]
-        print_json({**value, "machines": shown, "placement": placement_file.as_json(found)})
+        print_json({**value, "machines": shown, "placement": placement_file.as_json(divided)})
         return 0 if fits else 1
-    print(f"{fabric.spec} on {_machines(found)}: {len(found.cut):,} of {len(fabric.link_ends):,} links cut")
+    print(f"{fabric.spec} on {_machines(divided)}: {len(divided.cut):,} of {len(fabric.link_ends):,} links cut")
+    change = f"{center.messages:,} messages and {center.change_ms:,.0f} ms for a link that changes"
+    idle = f"{100 * center.idle:.1f} % of a processor when idle"
+    print(f"coordinator: about {center.launch_s:,.0f} s of processor time to launch; {change}; {idle}")
     columns = (
         "machine",
         "cores",
@@ -109,8 +121,8 @@ def _plan_parts(fabric: Fabric, machines: str, file: str, agents: Agents, json: 
     return 0 if fits else 1
 
 
-def _machines(found: Placement) -> str:
-    return f"{len(found.machines)} machine{'s' if len(found.machines) > 1 else ''}"
+def _machines(placement: Placement) -> str:
+    return f"{len(placement.machines)} machine{'s' if len(placement.machines) > 1 else ''}"
 
 
 def _part_as_json(part: Part) -> dict[str, Any]:

@@ -6,23 +6,23 @@ from typing import Any
 
 from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, controlled, fits, print_ended, print_json, print_notes, table
-from dcnlab.lab.client import try_info
 
 
-@command("dcnlab ps", "dcnlab ps --json", quick=True)
+@command("dcnlab ps", "dcnlab ps --json")
 def ps(json: JsonFlag = False) -> None:
-    """List labs; a stale one has died and left its socket, which is removed: it is listed once."""
+    """List labs. One that died is listed once as stale, then removed."""
     from dcnlab.lab.control import runtime, upgrade
+    from dcnlab.lab.methods.asking import try_info
 
     rows = []
-    for found in runtime.labs():
-        alive = runtime.in_use(found.path)  # removes the socket of a lab that has died
-        rows.append({"name": found.name, "alive": alive, **(try_info(found.path) if alive else {})})
+    for running in runtime.labs():
+        alive = runtime.in_use(running.path)  # removes the socket of a lab that has died
+        row = {"name": running.name, "alive": alive, **(try_info(running.path) if alive else {})}
+        rows.append({**row, "state": _state(row)})
     if json:
         print_json(rows)
     elif rows:
-        whole = fits(_COLUMNS, _cells(rows))
-        table(_COLUMNS, _cells(rows, whole))
+        whole = _print(rows)
         for row in rows:
             if not whole and ":" in controlled(row):
                 print(f"{row['name']}: controller {controlled(row)}")
@@ -30,7 +30,8 @@ def ps(json: JsonFlag = False) -> None:
                 print(row["stopped"])
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             if row.get("replaced"):
-                print(f"{row['name']}: {upgrade.NOTE} (it is version {row['version']})")
+                both = f"version {row['version']}; installed is {upgrade.version()}"
+                print(f"{row['name']}: {upgrade.NOTE} ({both})")
             print_ended(row["name"], row.get("ended", ()))
             print_notes(row["name"], row.get("damage", ()))
     else:
@@ -41,12 +42,29 @@ _KEYS = ("topology", "scheme", "servers", "switches", "datapath")
 _COLUMNS = ("name", *_KEYS, "controller", "state")
 
 
+def _print(rows: list[dict[str, Any]]) -> bool:
+    """The table, with versions where they fit; whether controllers are whole in it."""
+    whole = fits(_COLUMNS, _cells(rows))
+    cells = _cells(rows, whole)
+    longer = [(*cell, _release(row)) for cell, row in zip(cells, rows, strict=True)]
+    if fits((*_COLUMNS, "version"), longer):
+        table((*_COLUMNS, "version"), longer)
+    else:
+        table(_COLUMNS, cells)
+    return whole
+
+
 def _cells(rows: list[dict[str, Any]], whole: bool = True) -> list[tuple[str, ...]]:
     """The table: where it is too wide, only the kinds of controllers; lines of their own then name them."""
     return [
-        (row["name"], *(str(row.get(key, "")) for key in _KEYS), controlled(row, whole), _state(row))
+        (row["name"], *(str(row.get(key, "")) for key in _KEYS), controlled(row, whole), row["state"])
         for row in rows
     ]
+
+
+def _release(row: dict[str, Any]) -> str:
+    """The version of dcnlab that started a lab, without the commit."""
+    return str(row.get("version", "")).partition(" ")[0].partition("+")[0]
 
 
 def _state(row: dict[str, Any]) -> str:

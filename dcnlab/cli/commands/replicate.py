@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.measurement_commands import run
+from dcnlab.cli.from_classes.measurements import run
 from dcnlab.cli.show import JsonFlag
 from dcnlab.lab.control import runtime
 from dcnlab.lab.errors import UsageError
@@ -35,7 +35,7 @@ def replicate(
 
 def _lab(words: list[str]) -> tuple[str, list[str]]:
     """The name of the lab, which may be left out when only one runs, and the servers."""
-    names = [found.name for found in runtime.labs() if found.alive]
+    names = [running.name for running in runtime.labs() if running.alive]
     if words[0] in names:
         lab, servers = words[0], words[1:]
     elif len(names) == 1:

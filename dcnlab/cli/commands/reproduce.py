@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import cluster, options
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError, lookup

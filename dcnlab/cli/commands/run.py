@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from dcnlab.cli import completion, options
 from dcnlab.cli.app import command
 from dcnlab.cli.launching import stages
 from dcnlab.cli.outcome import show
+from dcnlab.cli.parameters import completion, options
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import LabError, UsageError
 from topos.spec import SpecError
@@ -147,11 +147,11 @@ def _sweep(
     except SpecError as error:
         raise UsageError(str(error)) from error
     with stages(quiet=False) as stage:
-        found = sweep.run(wanted, results, stage, lambda line: print(line, file=sys.stderr), keep)
-    _write_table(found.table(), csv, parquet)
-    _report(report, lambda: page(found.title, found.rows))
-    print_json(found.to_json()) if json else show_sweep(found)
-    raise typer.Exit(0 if found.held else 1)
+        outcome = sweep.run(wanted, results, stage, lambda line: print(line, file=sys.stderr), keep)
+    _write_table(outcome.table(), csv, parquet)
+    _report(report, lambda: page(outcome.title, outcome.rows))
+    print_json(outcome.to_json()) if json else show_sweep(outcome)
+    raise typer.Exit(0 if outcome.held else 1)
 
 
 def _write_table(rows: list[dict[str, Any]], csv: Path | None, parquet: Path | None) -> None:

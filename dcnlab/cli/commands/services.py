@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, cell, print_json, table
 from dcnlab.lab.client import Lab
 
@@ -25,11 +25,11 @@ def services(
         text = running.service_log(name, node)
         print_json({"name": name, "log": text}) if json else print(text, end="")
         return
-    found = running.ask("services")
+    states = running.ask("services")
     if json:
-        print_json(found)
+        print_json(states)
         return
-    rows = [(*(cell(one[key]) for key in _COLUMNS), " ".join(one["run"])) for one in found]
+    rows = [(*(cell(one[key]) for key in _COLUMNS), " ".join(one["run"])) for one in states]
     table((*(key.replace("_", " ") for key in _COLUMNS), "program"), rows)
 
 

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
+from dcnlab.cli.parameters import cluster, options
+from dcnlab.cli.parameters.spec_lists import schemes_of
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
-from dcnlab.cli.spec_lists import schemes_of
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
@@ -47,6 +47,9 @@ def sweep(
     to: Annotated[str, typer.Option(help="The largest share of failures.")] = "20%",
     steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,
     seeds: Annotated[int, options.number("Random draws per share.", 1, options.MAX_COUNT)] = 8,
+    flows: options.Flows = "split",
+    gap: options.Gap = "1%",
+    paths: options.Paths = "",
     figure: options.Figure = None,
     per: Annotated[
         Per,
@@ -65,12 +68,16 @@ def sweep(
     """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run."""
     from dcnlab.evaluator import compare
     from dcnlab.evaluator import sweep as sweeps
+    from dcnlab.evaluator.metrics import Conditions, models
     from dcnlab.evaluator.reporting import tables
 
     kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
-        wanted = sweeps.points(topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1))
+        wanted = sweeps.points(
+            topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1),
+            flows=flows, gap=gap, paths=paths,
+        )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
     with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:
@@ -93,6 +100,7 @@ def sweep(
     else:
         summary = sweeps.summary(good)
         table(summary[0], summary[1:])
+        print(models(["share"], Conditions(flows=flows))["share"])
     for row in rows:
         if "error" in row:
             print(f"{row['topology']} {row['kind']} {row['share']:g}: {row['error']}", file=sys.stderr)

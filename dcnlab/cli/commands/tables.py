@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabOrTopology
+from dcnlab.cli.parameters import completion
+from dcnlab.cli.parameters.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError

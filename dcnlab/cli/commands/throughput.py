@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import completion, options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
+from dcnlab.cli.parameters import completion, options
+from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.spec_lists import split_specs
 from dcnlab.cli.show import JsonFlag, cell, print_json, table, working
-from dcnlab.cli.spec_lists import split_specs
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from topos.spec import SpecError
@@ -71,15 +71,8 @@ def throughput(
         ),
     ] = "",
     capacity: options.Capacity = 1.0,
-    gap: Annotated[
-        str, typer.Option(help="For optimal: how close its bounds must be, from 0.01% to 50%.")
-    ] = "1%",
-    paths: Annotated[
-        str,
-        typer.Option(
-            help="For optimal: only the k shortest paths (k=8), those of some more hops (slack=1), or valiant."
-        ),
-    ] = "",
+    gap: options.Gap = "1%",
+    paths: options.Paths = "",
     certificate: Annotated[
         Path | None,
         options.output("For optimal: write what proves the bounds as JSON: links with prices, demands, flows."),
@@ -98,6 +91,7 @@ def throughput(
         return
     from dcnlab.evaluator.metrics import Conditions, models
     from dcnlab.evaluator.optimum.beside import without_optimal
+    from dcnlab.evaluator.seeds import network_of
 
     names, optimal = without_optimal(split_specs(scheme))
     asked = _asked(topology, names, optimal, traffic, on_off, failures, capacity, seed, flows)
@@ -108,7 +102,7 @@ def throughput(
     for name in names:
         with working(f"{name}: routing flows"):
             rows[name] = _figures(asked, name, beside)
-    given = {"topology": asked.fabric.spec, "traffic": traffic, "failures": failures, "seed": seed,
+    given = {**network_of(topology, seed), "traffic": traffic, "failures": failures, "seed": seed,
              "on_off": on_off, "capacity": capacity, "flow_model": str(asked.model)}  # fmt: skip
     if csv is not None:
         _write_csv(csv, given, rows, beside)
@@ -184,7 +178,7 @@ def _figures(asked: _Asked, name: str, beside: Beside | None) -> dict[str, Any]:
     figures = _constant_rates(asked, routed)
     if beside is None:
         return figures
-    theta = theta_of(asked.fabric, routed, asked.traffic, beside.found.problem.unreachable)
+    theta = theta_of(asked.fabric, routed, asked.traffic, beside.optimum.problem.unreachable)
     low, high = beside.share(theta)
     return {**figures, "theta": theta, "share_lower": low, "share_upper": high}
 
@@ -196,7 +190,7 @@ def _write_certificate(path: Path, fabric: Fabric, beside: Beside | None) -> Non
 
     if beside is None:
         raise UsageError("--certificate is for --scheme optimal")
-    path.write_text(dumps(as_json(beside.found, fabric.name)) + "\n")
+    path.write_text(dumps(as_json(beside.optimum, fabric.name)) + "\n")
 
 
 def _as_json(
@@ -205,8 +199,8 @@ def _as_json(
     """One scheme's figures stand at the top; those of several, and the optimum, in lists."""
     if beside is None and len(rows) == 1:
         return {**given, "scheme": scheme, "flows": flows, **next(iter(rows.values()))}
-    found = {} if beside is None else {"optimum": beside.as_dict()}
-    return {**given, "flows": flows, **found, "schemes": [{"scheme": k, **row} for k, row in rows.items()]}
+    optimum = {} if beside is None else {"optimum": beside.as_dict()}
+    return {**given, "flows": flows, **optimum, "schemes": [{"scheme": k, **row} for k, row in rows.items()]}
 
 
 def _write_csv(
@@ -214,9 +208,9 @@ def _write_csv(
 ) -> None:
     from dcnlab.evaluator.reporting.tables import write_csv
 
-    found = {} if beside is None else {f"optimum.{key}": value for key, value in beside.as_dict().items()}
+    optimum = {} if beside is None else {f"optimum.{key}": value for key, value in beside.as_dict().items()}
     listed = rows or {"optimal": {}}
-    write_csv([{**given, "scheme": name, **row, **found} for name, row in listed.items()], path)
+    write_csv([{**given, "scheme": name, **row, **optimum} for name, row in listed.items()], path)
 
 
 def _show(rows: dict[str, dict[str, Any]], beside: Beside | None) -> None:
@@ -225,14 +219,14 @@ def _show(rows: dict[str, dict[str, Any]], beside: Beside | None) -> None:
         table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
         return
     if beside is not None:
-        found = beside.found
-        ended = ", interrupted" if found.interrupted else ""
-        how = f"gap {found.gap:.2%}, {found.method}{ended}"
+        optimum = beside.optimum
+        ended = ", interrupted" if optimum.interrupted else ""
+        how = f"gap {optimum.gap:.2%}, {optimum.method}{ended}"
         print(
-            f"optimum: theta {found.lower:.4f} to {found.upper:.4f} ({how});"
+            f"optimum: theta {optimum.lower:.4f} to {optimum.upper:.4f} ({how});"
             f" volume bound {beside.volume_bound:.4f}"
         )
-        if missing := found.problem.unreachable:
+        if missing := optimum.problem.unreachable:
             print(f"{missing} pairs have no path and are left out")
     columns = ("delivered", "aggregate", "least", "abt") + (("theta",) if beside else ())
     lines = [

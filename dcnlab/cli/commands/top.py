@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, cell, print_json, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
@@ -37,8 +37,8 @@ def top(
     if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         from dcnlab.lab.top.reader import once
 
-        found = once(attached, interval)
-        print_json(found.to_json()) if json else _print(found)
+        snapshot = once(attached, interval)
+        print_json(snapshot.to_json()) if json else _print(snapshot)
         return
     try:
         from dcnlab.lab.top.screen import Top
@@ -49,24 +49,24 @@ def top(
     Top(Reader(attached), interval).run()
 
 
-def _print(found: Snapshot) -> None:
+def _print(now: Snapshot) -> None:
     """One reading as text: the busiest links, the largest tables, the newest changes and events."""
     from dcnlab.lab.top.snapshot import rate
 
-    print(f"{found.name}: {found.topology} with {found.scheme}; {found.down} of {len(found.links)} links down")
-    for line in found.ended:
+    print(f"{now.name}: {now.topology} with {now.scheme}; {now.down} of {len(now.links)} links down")
+    for line in now.ended:
         print(line)
     links = [
         (f"{one.a}-{one.b}", "up" if one.up else "down", rate(one.to_b_mbps), rate(one.to_a_mbps))
-        for one in [*(one for one in found.links if not one.up), *(one for one in found.links if one.up)]
+        for one in [*(one for one in now.links if not one.up), *(one for one in now.links if one.up)]
     ]
     _some(("link", "state", "a to b", "b to a"), links)
-    _some(("switch", "entries"), [(one.switch, one.entries) for one in found.tables])
+    _some(("switch", "entries"), [(one.switch, one.entries) for one in now.tables])
     changes = [
-        (", ".join(one.links), one.flow_mods, one.error or cell(one.converged_ms)) for one in found.changes
+        (", ".join(one.links), one.flow_mods, one.error or cell(one.converged_ms)) for one in now.changes
     ]
     _some(("change", "flow mods", "converged, ms"), changes)
-    _some(("event", "text"), [(one.kind, one.event.text()) for one in found.events])
+    _some(("event", "text"), [(one.kind, one.event.text()) for one in now.events])
 
 
 def _some(columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import Topology
-from dcnlab.cli.show import JsonFlag, harmless, print_json, table
-from topos.export import WRITERS, document
+from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.show import JsonFlag, StdoutState, harmless, table
 from topos.fabric import Fabric
+from topos.files.export import WRITERS, json_text
 
 
 class Format(StrEnum):
@@ -43,7 +44,8 @@ def topology(
 
     fabric = fabric_of(spec)
     if json:
-        print_json(document(fabric))
+        StdoutState.json = True
+        sys.stdout.writelines(json_text(fabric))
     elif format:
         print(_written(fabric, format), end="")
     else:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import options
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName
+from dcnlab.cli.parameters import options
+from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab.client import Lab
-from dcnlab.lab.measurement.traffic import DEFAULT_LOAD, Traffic, bins_table
+from dcnlab.lab.measurement.traffic import DEFAULT_LOAD, DEFAULT_SECONDS, Traffic, bins_table
 
 
 class Transport(StrEnum):
@@ -45,7 +45,14 @@ def traffic(
             f" arrivals. Without it and --count: {DEFAULT_LOAD} where links have a rate.",
         ),
     ] = None,
-    seconds: Annotated[float, options.duration("How long flows arrive.", "--for")] = 5.0,
+    seconds: Annotated[
+        float | None,
+        options.duration(
+            f"How long flows arrive, by default {DEFAULT_SECONDS:g} s. Without a load: flows are sent again"
+            " until then, by default once.",
+            "--for",
+        ),
+    ] = None,
     count: Annotated[
         int | None,
         typer.Option(
@@ -62,9 +69,7 @@ def traffic(
     seed: options.Seed = 1,
     timeout: Annotated[
         float,
-        options.duration(
-            "How long after the last flow has begun the flows may take; later they have failed.", "--timeout"
-        ),
+        options.duration("Deadline after the last flow starts; unfinished flows fail.", "--timeout"),
     ] = 10.0,
     predict: Annotated[
         bool, typer.Option("--predict", help="Also show what the evaluator predicts (max-min fair shares).")
@@ -75,7 +80,7 @@ def traffic(
 
     `dcnlab throughput TOPOLOGY --scheme SCHEME --traffic help` lists the patterns. Exit 1 if a flow failed.
     """  # fmt: skip
-    from dcnlab.cli import measurement_commands
+    from dcnlab.cli.from_classes import measurements as measurement_commands
 
     wanted = Traffic(pattern, sizes, load, seconds, count, transport.value, cc, seed, timeout)
     wanted.check()
@@ -85,14 +90,14 @@ def traffic(
     from dcnlab.experiments.prediction import predicted
 
     attached = Lab.attach(lab)
-    result = measurement_commands.with_bar(attached, wanted, json)
+    result = measurement_commands.with_bar(lab, wanted, json)
     with working("predicting"):
         bins = predicted(attached, wanted, result)
     if json:
         print_json({**result.to_json(), "predicted": [vars(one) for one in bins], "held": result.held})
     else:
-        found = bins_table(result.bins, ("predicted", bins))
-        table(found.columns, found.rows)
-        for line in result.notes():
+        bins_shown = bins_table(result.bins, ("predicted", bins))
+        table(bins_shown.columns, bins_shown.rows)
+        for line in result.lines():
             print(line)
     raise typer.Exit(0 if result.held else 1)

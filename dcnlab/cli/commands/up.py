@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,16 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.at_prompt import AboutLab
-from dcnlab.cli.lab_options import Detach, of_labs
 from dcnlab.cli.launching import show_configured, stages
+from dcnlab.cli.parameters.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.lab_options import Detach, of_labs
 from dcnlab.cli.show import JsonFlag, print_json, print_notes, progress_bar, table
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.lab import LabInfo
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.ping import Ping
-from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.options import exposure
 
 
@@ -118,6 +119,8 @@ def _show_started(lab: Lab, json: bool) -> None:
 
 def _data_path(info: LabInfo) -> str:
     """Where packets are forwarded: by switches, or in a network without any by servers."""
+    if info["scheme"].partition(":")[0] == "none":
+        return "; programs in nodes route"
     if info["switches"]:
         kernel, who = info["switch_fast_path"] == "on" or info["datapath"] == "kernel", "switches"
     else:
@@ -128,7 +131,8 @@ def _data_path(info: LabInfo) -> str:
 def _show_figures(result: dict[str, Any], lost: Iterable[str]) -> None:
     """Print the figures of a test, the first lost pairs, and the processes of the lab that have ended."""
     rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
-    flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
+    verdict = {"verdict": result["verdict"]["text"]} if "verdict" in result else {}
+    flat = {**result, **rtt, "lost": len(result.get("lost", ())), **verdict}
     shown = flat.keys() - {"rtt_ms", "ended"}
     table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key in shown])
     for line in (*lost, *result.get("ended", ())):
@@ -140,10 +144,14 @@ def _run_test(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool, 
     if test is Test.iperf:
         names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
         pairs = ((names[0], names[-1]), (names[-1], names[0]))
-        rates = [lab.measure(Iperf(a, b, seconds=2)).mbps for a, b in pairs]
+        results = [lab.measure(Iperf(a, b, seconds=2)) for a, b in pairs]
+        rates = [one.mbps for one in results]
         figures = {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}
+        verdicts = [one.verdict for one in results if one.verdict is not None]
+        if worst := min(verdicts, key=lambda one: one.valid, default=None):
+            figures["verdict"] = asdict(worst)
         return figures, all(rate > 0 for rate in rates), ()
     ping = Ping(pairs="all" if test is Test.pingall else "pairs")
     with progress_bar(quiet=quiet) as bar:
-        found = lab.measure(ping, lambda report: bar(report["done"], report["of"], report["what"]))
-    return {**found.to_json(), "throughput_mbps": []}, found.held and found.sent > 0, found.lost_lines()
+        asked = lab.measure(ping, lambda report: bar(report["done"], report["of"], report["what"]))
+    return {**asked.to_json(), "throughput_mbps": []}, asked.held and asked.sent > 0, asked.lost_lines()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import json as codec
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import measurement_commands
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabOrTopology
-from dcnlab.cli.options import Seed
+from dcnlab.cli.from_classes import measurements as measurement_commands
+from dcnlab.cli.parameters.arguments import LabOrTopology
+from dcnlab.cli.parameters.options import Seed
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
@@ -46,6 +47,7 @@ _SHOWN = 5
     "dcnlab verify LAB",
     "dcnlab verify LAB --any-packet --json",
     "dcnlab verify LAB --follow",
+    "dcnlab verify FOLDER --tables",
 )
 def verify(
     where: LabOrTopology,
@@ -74,6 +76,10 @@ def verify(
         bool,
         typer.Option("--follow", "-f", help="Check a lab every second: print what comes and what goes."),
     ] = False,
+    tables: Annotated[
+        bool,
+        typer.Option("--tables", help="LAB is a folder: dumps of ovs-ofctl with links, or Hassel's tables."),
+    ] = False,
     seed: Seed = 1,
     json: JsonFlag = False,
 ) -> None:
@@ -82,13 +88,18 @@ def verify(
     In a lab the tables are what is installed, by any controller; with --scheme they are what a scheme states.
     It is a proof over all packets and all choices among several next hops.  Exit 1 if something is violated.
     """
+    if tables:
+        if scheme or follow or (failures, unknown, update) != ("none", False, ""):
+            raise UsageError("--tables is for files: leave out all other options but --json")
+        _files(where, json)
+        return
     if not scheme:
         if ":" in where:  # no lab has such a name
             raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
         if (failures, unknown, update) != ("none", False, ""):
             raise UsageError("--failures, --unknown and --update are for a topology: add --scheme")
         if follow:
-            _follow(Lab.attach(where), Verify(any_packet), json)
+            _follow(Lab.attach(where), Verify(any_packet, follow=True), json)
             return
         raise measurement_commands.run(where, Verify(any_packet), json)
     if follow:
@@ -120,19 +131,42 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
         raise typer.Exit(1)
 
 
+def _files(folder: str, json: bool) -> None:
+    """Tables in files, of any network."""
+    from dcnlab.verifier import files
+    from dcnlab.verifier.atoms import TooMany
+    from dcnlab.verifier.transfers import Unreadable
+
+    try:
+        with working("verifying"):
+            reports = files.read(Path(folder)).check()
+    except (Unreadable, TooMany) as error:
+        raise UsageError(str(error)) from error
+    held = all(report.held for report in reports)
+    if json:
+        print_json({"tables": folder, "held": held, "reports": [report.as_dict() for report in reports]})
+    else:
+        rows = [(f"{one.checked:,}", f"{one.states:,}", _verdict(one)) for one in reports]
+        table(("packets", "states", "result"), rows)
+        for report in reports:
+            show_violations(report.violations)
+    if not held:
+        raise typer.Exit(1)
+
+
 def _follow(lab: Lab, wanted: Verify, json: bool) -> None:
     """Print each violation that comes or goes, until the lab ends; with --json one object a line."""
     known: dict[tuple[str, ...], FoundViolation] = {}
     with contextlib.suppress(Disconnected, KeyboardInterrupt):
         while True:
-            found = {_identity(one): one for one in lab.measure(wanted).found}
-            for key, one in found.items():
+            violations = {_identity(one): one for one in lab.measure(wanted).found}
+            for key, one in violations.items():
                 if key not in known:
                     _say("comes", one, json)
             for key, one in known.items():
-                if key not in found:
+                if key not in violations:
                     _say("goes", one, json)
-            known = found
+            known = violations
             time.sleep(_PAUSE)
 
 
@@ -151,44 +185,40 @@ def _say(what: str, one: FoundViolation, json: bool) -> None:
 
 
 def _update(topology: str, scheme: str, link: str, json: bool) -> None:
-    """What packets can meet while tables change after a link has failed."""
+    """What packets can meet while tables change after a link has failed, and after it is restored."""
     from dcnlab.verifier.updates import Update
 
     fabric, bound = resolve(topology, scheme)
+    links = LinkState(frozenset(_link(fabric, link)))
     with working("verifying"):
-        update = Update(bound, LinkState(frozenset(_link(fabric, link))))
-        found, stages = update.check(), update.farthest_first()
-    held = not found.looping and not found.vanishing
+        failed, restored = Update(bound, links), Update(bound, links, restored=True)
+        anyhow = {"any": failed.check(), "any, restored": restored.check()}
+        turns = {"farthest first": failed.by_distance(), "nearest first": restored.by_distance()}
+    held = not any(one.looping or one.vanishing for one in anyhow.values())
     if json:
-        orders = {"any": found.as_dict(), "farthest_first": [stage.as_dict() for stage in stages]}
+        orders: dict[str, Any] = {name.replace(", ", "_"): one.as_dict() for name, one in anyhow.items()}
+        orders |= {name.replace(" ", "_"): [one.as_dict() for one in some] for name, some in turns.items()}
         print_json({"topology": topology, "scheme": scheme, "update": link, "held": held, "orders": orders})
     else:
-        _show_update(found, stages)
+        (first, back), (far, near) = anyhow.items(), turns.items()
+        _show_update([(first[0], [first[1]]), far, (back[0], [back[1]]), near])
     if not held:
         raise typer.Exit(1)
 
 
-def _show_update(found: UpdateReport, stages: list[UpdateReport]) -> None:
-    """Print the pairs that can meet a loop or vanish in any order, and in that of the distance."""
-    looping, vanishing = (
-        max((getattr(one, name) for one in stages), default=0) for name in ("looping", "vanishing")
-    )
-    rows = [
-        ("any", found.pairs, len(found.changed), found.looping, found.vanishing, found.undecided),
-        (
-            "farthest first",
-            found.pairs,
-            len(found.changed),
-            looping,
-            vanishing,
-            max((s.undecided for s in stages), default=0),
-        ),
-    ]
+def _show_update(orders: Sequence[tuple[str, Sequence[UpdateReport]]]) -> None:
+    """Print the pairs that can meet a loop or vanish in each order, one report a turn; and one loop."""
+    (whole,) = orders[0][1]
+    rows = []
+    for name, turns in orders:
+        counts = [(one.looping, one.vanishing, one.undecided) for one in turns]
+        most = map(max, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        rows.append((name, whole.pairs, len(whole.changed), *most))
     table(("order", "pairs", "nodes that change", "can loop", "can vanish", "undecided"), rows)
-    if found.example is not None:
-        pair, circle = found.example.pair, found.example.circle
-        print(f"\nloop: a packet from {pair[0]} to {pair[1]}: {' '.join(circle)}")
-        print(f"  order    {found.example.order}")
+    example = next((one.example for _, turns in orders for one in turns if one.example), None)
+    if example is not None:
+        print(f"\nloop: a packet from {example.pair[0]} to {example.pair[1]}: {' '.join(example.circle)}")
+        print(f"  order    {example.order}")
 
 
 def _link(fabric: Fabric, text: str) -> tuple[int, ...]:
@@ -200,18 +230,18 @@ def _link(fabric: Fabric, text: str) -> tuple[int, ...]:
     raise UsageError(f"--update: there is no link {text}: name it by its two nodes, such as h0-s4")
 
 
-def _show(found: list[Outcome]) -> None:
+def _show(outcomes: list[Outcome]) -> None:
     """Print a line for each failure, then the violations."""
     rows = [
         (
             one.failure.words, name.replace("_", " "), _checked(name, report), report.states, report.cut,
             one.entries, _verdict(report),
         )
-        for one in found
+        for one in outcomes
         for name, report in one.reports.items()
     ]  # fmt: skip
     table(("failure", "checked", "packets", "states", "pairs cut", "entries changed", "result"), rows)
-    for one in found:
+    for one in outcomes:
         for name, report in one.reports.items():
             heading = f"{one.failure.words}, {name.replace('_', ' ')}" if one.failure.links else ""
             show_violations(report.violations, heading)

@@ -7,6 +7,7 @@ and Seitz, 1987).
 channels.py         channels, and the dependencies that are possible between them
 dependencies.py     which links packets to one destination wait for, under all branches of a rule
 between_servers.py  channels as labs have them with credits: from server to server
+datelines.py        the two virtual channels of each link of a torus
 cycles.py           cycles: whether there is one, and a shortest one
 analysis.py         a scheme's dependencies, a shortest cycle, and layers (virtual channels) that have none
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from addressing.jit import compiled
-from dcnlab.evaluator.deadlock.channels import Channels, Longs
+from dcnlab.evaluator.deadlock.channels import Channels
 from dcnlab.evaluator.deadlock.dependencies import Waits
 from dcnlab.evaluator.graph.hop_graph import hub_of
+from topos.arrays import Longs
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 from topos.spec import SpecError

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topos.arrays import Longs
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +45,11 @@ class Channels:
         rank[self.out] = np.arange(len(self.out)) - self.first[self.tail[self.out]]
         return np.asarray(self.start[before] + rank[after])
 
-    def ends(self, number: int) -> tuple[int, int]:
-        """The two channels of a dependency."""
-        before = int(np.searchsorted(self.start, number, side="right")) - 1
-        return before, int(self.out[self.first[self.head[before]] + number - self.start[before]])
+    def ends(self, numbers: IntArray | Longs) -> tuple[IntArray, IntArray]:
+        """The two channels of each dependency."""
+        before = np.searchsorted(self.start, numbers, side="right") - 1
+        after = self.out[self.first[self.head[before]] + numbers - self.start[before]]
+        return before.astype(np.int32), after
 
 
 def of_links(fabric: Fabric) -> Channels:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from addressing.jit import compiled
-from dcnlab.evaluator.deadlock.channels import Channels, Longs
+from dcnlab.evaluator.deadlock.channels import Channels
+from topos.arrays import Longs, Mask
 from topos.graph import NONE, IntArray
-
-Mask = NDArray[np.bool_]
 
 
 def is_acyclic(channels: Channels, present: Mask) -> bool:
@@ -31,8 +29,8 @@ def cyclic_parts(channels: Channels, present: Mask) -> IntArray:
 def shortest_cycle(channels: Channels, present: Mask) -> list[int]:
     """The channels of a shortest cycle, each waiting for the next; empty when there is none."""
     part = cyclic_parts(channels, present)
-    found: IntArray = _shortest(channels.head, channels.first, channels.out, channels.start, present, part)
-    return [int(channel) for channel in found]
+    shortest: IntArray = _shortest(channels.head, channels.first, channels.out, channels.start, present, part)
+    return [int(channel) for channel in shortest]
 
 
 @compiled
@@ -91,8 +89,8 @@ def _shortest(
         if part[root] == NONE or length == 2:
             continue
         seen[root], depth[root], queue[0] = root, 0, root
-        at, end, found = 0, 1, False
-        while at < end and not found:
+        at, end, closed = 0, 1, False
+        while at < end and not closed:
             channel = queue[at]
             at += 1
             if depth[channel] + 1 >= length:
@@ -102,7 +100,7 @@ def _shortest(
                     continue
                 after = out[first[head[channel]] + i]
                 if after == root:
-                    length, found = depth[channel] + 1, True
+                    length, closed = depth[channel] + 1, True
                     best = np.empty(length, np.int32)
                     for place in range(length):
                         best[length - 1 - place] = channel

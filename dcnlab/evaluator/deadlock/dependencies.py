@@ -8,8 +8,6 @@ import numpy as np
 
 from addressing.jit import compiled
 from addressing.scheme import Scheme
-from dcnlab.evaluator.deadlock.channels import Longs
-from dcnlab.evaluator.deadlock.cycles import Mask
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
@@ -17,6 +15,7 @@ from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import arrival_cost
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import forms_of
+from topos.arrays import Longs, Mask
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 

@@ -22,14 +22,12 @@ from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, hub_of, 
 from dcnlab.evaluator.graph.next_hops import by_level, uplinks
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
+from topos.arrays import Floats, Longs, Mask
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 
-Floats = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 #: Unsigned, so that compiled code needs no check for negative indices.
 Indices = NDArray[np.uint32]
-Mask = NDArray[np.bool_]
 
 #: Upper limits of one block: elements of its [destination, node] array, and destinations.
 _MAX_ELEMENTS, _MAX_DESTINATIONS = 1 << 24, 512
@@ -74,11 +72,11 @@ class _SearchGraph:
 
     start: Indices
     peer: Indices
-    back: Offsets
+    back: Longs
     step: IntArray
     #: The graph in which distances are counted, and its node for each fabric node (None: the same node).
     graph: HopGraph
-    node: Offsets | None
+    node: Longs | None
 
     @classmethod
     def of(cls, fabric: Fabric, kept: Mask, down: LinkState, hops: Hops) -> _SearchGraph:
@@ -110,7 +108,7 @@ class _SingleHomedHosts:
     #: The single-homed hosts, their links to the switch (``up``), and the switch's links to them (``down``).
     leaves: IntArray
     up: IntArray
-    down: Offsets
+    down: Longs
     #: Mask over all directed links: those in ``up`` and ``down``.
     access: Mask
 
@@ -136,7 +134,7 @@ class _SingleHomedHosts:
             total[self.up], total[self.down] = sent[self.leaves], received[self.leaves]
         return total
 
-    def demand(self, pairs: Pairs) -> tuple[IntArray, Offsets, Offsets]:
+    def demand(self, pairs: Pairs) -> tuple[IntArray, Longs, Longs]:
         """(home of each destination, destinations per home, packets).
 
         ``packets[i, v]`` start at v for one destination at home i.  Where all destinations share
@@ -150,7 +148,7 @@ class _SingleHomedHosts:
         return to, times, begun
 
 
-def _connected_pairs(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]:
+def _connected_pairs(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Longs, Longs]:
     """Per node the number of connected pairs that start at it, and that end at it."""
     start = np.concatenate([[0], np.cumsum(live)])[fabric.adjacency.start]
     ones, peer = np.ones(start[-1], dtype=np.int8), fabric.adjacency.peer[live]
@@ -205,8 +203,8 @@ def _count_paths(path_counts: Floats, edges: Indices, first: Indices, order: Ind
 @threaded
 def _accumulate(
     to: IntArray,
-    times: Offsets,
-    begun: Offsets,
+    times: Longs,
+    begun: Longs,
     levels: Levels,
     farthest: int,
     start: Indices,

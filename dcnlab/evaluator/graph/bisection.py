@@ -31,12 +31,11 @@ from addressing.jit import compiled
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.graph.path_diversity import capacity_matrix
+from dcnlab.evaluator.graph.paths.path_diversity import capacity_matrix
+from topos.arrays import Floats, Mask
 from topos.fabric import Fabric
 from topos.graph import IntArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 #: The largest number of servers for which the eigenvalue is computed by dense algebra.
 _DENSE = 1500
 #: The largest number of servers for which the flow bound is computed.
@@ -78,8 +77,8 @@ def bisection(fabric: Fabric, seed: int = 1, failed: Failures = _NO_FAILURES) ->
     spectral, vector = _spectral(matrix, counted, seed)
     rng = np.random.default_rng([seed, 5])
     cuts = [_improve(matrix, counted, start) for start in (vector, *rng.random((tries, fabric.size)))]
-    found, side = min(cuts, key=lambda cut: cut[0])
-    return Bisection(found, spectral, _flow(fabric, matrix, counted, failed, seed), side)
+    width, side = min(cuts, key=lambda cut: cut[0])
+    return Bisection(width, spectral, _flow(fabric, matrix, counted, failed, seed), side)
 
 
 def _halves(counted: Mask) -> int:
@@ -156,11 +155,11 @@ class _SchurComplement:
         with warnings.catch_warnings():
             # LOBPCG warns when it misses the tolerance; the residual is subtracted below.
             warnings.simplefilter("ignore", UserWarning)
-            found, vectors = lobpcg(
+            eigenvalues, vectors = lobpcg(
                 product, start, Y=np.ones((size, 1)), largest=False, tol=1e-6, maxiter=500
             )[:2]  # fmt: skip
-        first = int(np.argmin(np.real(found)))
-        value, vector = float(np.real(found)[first]), np.real(vectors)[:, first].astype(np.float64)
+        first = int(np.argmin(np.real(eigenvalues)))
+        value, vector = float(np.real(eigenvalues)[first]), np.real(vectors)[:, first].astype(np.float64)
         return value - float(np.linalg.norm(self.times(vector) - value * vector)), vector
 
 

@@ -9,16 +9,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 from scipy.sparse.linalg import eigsh
 
-from dcnlab.evaluator.graph.path_diversity import capacity_matrix
+from dcnlab.evaluator.graph.paths.path_diversity import capacity_matrix
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 
-Floats = NDArray[np.float64]
 #: Exact for at most so many vertices; of more, some are sampled.
 EXACT = 1024
 #: Pairs, and pairs of pairs, that are drawn where all would be too many.

@@ -16,17 +16,9 @@ import numpy as np
 
 from dcnlab.evaluator.graph.hop_graph import HopGraph
 from dcnlab.evaluator.graph.single_searches import bidirectional, rows_singly
-from dcnlab.evaluator.graph.sweeps import (
-    BITS,
-    UNREACHABLE,
-    Counts,
-    Levels,
-    between,
-    count_levels,
-    level_bound,
-    rows,
-)
+from dcnlab.evaluator.graph.sweeps import BITS, UNREACHABLE, Levels, between, count_levels, level_bound, rows
 from dcnlab.evaluator.statistics import t_quantile
+from topos.arrays import Longs
 from topos.graph import IntArray
 
 #: The nodes beyond which the two balls that meet between a pair are small beside a sweep.
@@ -44,14 +36,14 @@ class Distances:
     are a random sample.
     """
 
-    by_word: Counts
+    by_word: Longs
     pairs: int
     exact: bool = True
 
     @cached_property
-    def histogram(self) -> Counts:
+    def histogram(self) -> Longs:
         """Ordered pairs at distance 0, 1, 2, ...; none is at distance 0."""
-        total: Counts = self.by_word.sum(axis=0)
+        total: Longs = self.by_word.sum(axis=0)
         return total[: int(np.flatnonzero(total)[-1]) + 1] if total.any() else total[:1]
 
     @property
@@ -150,5 +142,5 @@ def _check_width(graph: HopGraph) -> None:
         raise ValueError("distances beyond 65,534 hops")
 
 
-def _mean(histogram: Counts) -> float:
+def _mean(histogram: Longs) -> float:
     return float(histogram @ np.arange(len(histogram)) / histogram.sum())

@@ -10,12 +10,13 @@ import numba
 import numpy as np
 
 from addressing.jit import compiled, threaded
-from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Counts, Levels
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
+from topos.arrays import Longs
 from topos.graph import IntArray
 
 
 @threaded
-def rows_singly(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Levels:
+def rows_singly(start: Longs, peer: IntArray, sources: IntArray, scale: int) -> Levels:
     """The rows of :func:`.sweeps.rows`, one search per source: for few sources in little memory."""
     size = len(start) - 1
     out = np.full((len(sources), size), UNREACHABLE, np.uint16)
@@ -38,7 +39,7 @@ def rows_singly(start: Counts, peer: IntArray, sources: IntArray, scale: int) ->
 
 @threaded
 def bidirectional(
-    start: Counts, peer: IntArray, sources: IntArray, targets: IntArray, scale: int, threads: int
+    start: Longs, peer: IntArray, sources: IntArray, targets: IntArray, scale: int, threads: int
 ) -> Levels:
     """The distance of each pair by breadth-first search from both ends, level by level, on the side with
     the smaller frontier."""
@@ -48,14 +49,14 @@ def bidirectional(
         # Depths are positive from the source and negative from the target, 0 where neither has been.
         depth, queues = np.zeros(size, np.int32), np.empty((2, size), np.int32)
         for pair in range(thread, len(sources), threads):
-            found = _meet(start, peer, sources[pair], targets[pair], depth, queues)
-            if found >= 0:
-                out[pair] = found // scale
+            distance = _meet(start, peer, sources[pair], targets[pair], depth, queues)
+            if distance >= 0:
+                out[pair] = distance // scale
     return out
 
 
 @compiled
-def _meet(start: Counts, peer: IntArray, source: int, target: int, depth: IntArray, queues: IntArray) -> int:
+def _meet(start: Longs, peer: IntArray, source: int, target: int, depth: IntArray, queues: IntArray) -> int:
     """The number of links between two nodes, -1 without a path.  ``depth`` is 0 before and afterwards."""
     if source == target:
         return 0

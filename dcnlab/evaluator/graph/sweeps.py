@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined, threaded
+from topos.arrays import Longs, Mask, Words
 from topos.graph import IntArray
 
 #: Sources per word, and words per sweep.
@@ -27,14 +28,11 @@ LINE = 32
 #: The distance of a node that cannot be reached.
 UNREACHABLE = np.iinfo(np.uint16).max
 
-Counts = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Words = NDArray[np.uint64]
 Levels = NDArray[np.uint16]
 
 
 @compiled
-def level_bound(start: Counts, peer: IntArray) -> int:
+def level_bound(start: Longs, peer: IntArray) -> int:
     """An upper bound of every component's diameter: twice the eccentricity of one node."""
     size = len(start) - 1
     depth = np.full(size, -1, np.int32)
@@ -73,7 +71,7 @@ def _place_sources(
 
 @compiled
 def _advance(
-    start: Counts,
+    start: Longs,
     peer: IntArray,
     seen: Words,
     frontier: Words,
@@ -123,7 +121,7 @@ def _popcount(word: np.uint64) -> np.int64:
 
 
 @threaded
-def count_levels(start: Counts, peer: IntArray, sources: IntArray, wanted: Mask, levels: int) -> Counts:
+def count_levels(start: Longs, peer: IntArray, sources: IntArray, wanted: Mask, levels: int) -> Longs:
     """``[group of 64 sources, distance in links]``: the number of pairs."""
     size = len(start) - 1
     sweeps = (len(sources) + BITS * WORDS - 1) // (BITS * WORDS)
@@ -158,7 +156,7 @@ def _used_bits(seen: Words) -> Words:
 
 
 @threaded
-def rows(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Levels:
+def rows(start: Longs, peer: IntArray, sources: IntArray, scale: int) -> Levels:
     size = len(start) - 1
     sweeps = (len(sources) + BITS * WORDS - 1) // (BITS * WORDS)
     out = np.empty((len(sources), size), np.uint16)
@@ -209,7 +207,7 @@ def _transpose(out: Levels, columns: Levels) -> None:
 
 @threaded
 def between(
-    start: Counts, peer: IntArray, roots: IntArray, first_of: Counts, targets: IntArray, scale: int
+    start: Longs, peer: IntArray, roots: IntArray, first_of: Longs, targets: IntArray, scale: int
 ) -> Levels:
     size = len(start) - 1
     sweeps = (len(roots) + BITS * WORDS - 1) // (BITS * WORDS)
@@ -235,7 +233,7 @@ def between(
 def _record(
     out: NDArray[np.uint16],
     roots: IntArray,
-    first_of: Counts,
+    first_of: Longs,
     targets: IntArray,
     frontier: Words,
     active: NDArray[np.uint8],

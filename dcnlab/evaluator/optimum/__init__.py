@@ -14,5 +14,5 @@ restricted.py   the optimum over some paths only: the k shortest, some more hops
 solve.py        the optimum of a problem
 beside.py       the optimum of a traffic pattern, and a scheme's share of it
 exact.py        the exact optimum of small networks, by linear programming
-certificate.py  the check of a flow and of prices, by code that shares nothing with the searches
+certificate.py  the flow and the prices that prove it, as JSON
 """

@@ -13,16 +13,20 @@ from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Problem, problem_of
-from dcnlab.evaluator.optimum.restricted import Limit
+from dcnlab.evaluator.optimum.problem import Demands, Problem, problem_of
+from dcnlab.evaluator.optimum.restricted import Limit, read_limit
 from dcnlab.evaluator.optimum.search import Progress, unfollowed
 from dcnlab.evaluator.optimum.shortest import split_evenly
 from dcnlab.evaluator.optimum.solve import Optimum, solve
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.capacities import link_capacities, port_capacities
-from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.evaluator.traffic.flow_model import SPLIT, FlowModel, draws, route
+from dcnlab.evaluator.traffic.flow_model import read as read_flows
+from dcnlab.evaluator.traffic.flows import Flows
+from dcnlab.evaluator.traffic.flows import flows as split_flows
 from dcnlab.evaluator.traffic.loads import carried_load
 from dcnlab.traffic.patterns import Traffic, traffic
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
@@ -39,29 +43,29 @@ _GAPS = (0.0001, 0.5)
 class Beside:
     """The optimum of a demand in which the busiest server sends, or receives, one unit.
 
-    ``found`` bounds theta, the largest multiple of the demand that any routing carries at once.  So does
+    ``optimum`` bounds theta, the largest multiple of the demand that any routing carries at once.  So does
     ``volume_bound``: the capacity of all links over the hops that the demand takes at least.
     """
 
-    found: Optimum
+    optimum: Optimum
     volume_bound: float
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as JSON."""
         return {
-            "lower": self.found.lower,
-            "upper": self.found.upper,
-            "gap": self.found.gap,
-            "method": self.found.method,
-            "rounds": self.found.rounds,
-            "interrupted": self.found.interrupted,
-            "unreachable": self.found.problem.unreachable,
+            "lower": self.optimum.lower,
+            "upper": self.optimum.upper,
+            "gap": self.optimum.gap,
+            "method": self.optimum.method,
+            "rounds": self.optimum.rounds,
+            "interrupted": self.optimum.interrupted,
+            "unreachable": self.optimum.problem.unreachable,
             "volume_bound": self.volume_bound,
         }
 
     def share(self, theta: float) -> tuple[float, float]:
         """At least and at most so much of the optimum is ``theta``."""
-        return theta / self.found.upper, theta / self.found.lower
+        return theta / self.optimum.upper, theta / self.optimum.lower
 
 
 def optimum_of(
@@ -77,10 +81,10 @@ def optimum_of(
     demands = Demands.of(fabric.size, wanted.sources, wanted.destinations, normalised(wanted))
     problem = problem_of(fabric, demands, down, link_capacities(fabric))
     try:
-        found = solve(problem, gap, limit=limit, progress=progress)
+        optimum = solve(problem, gap, limit=limit, progress=progress)
     except (ValueError, MemoryError) as error:
         raise SpecError(f"optimum: {error}") from None
-    return Beside(found, volume_bound(problem))
+    return Beside(optimum, volume_bound(problem))
 
 
 def without_optimal(schemes: Sequence[str]) -> tuple[list[str], bool]:
@@ -136,14 +140,20 @@ def scheme_theta(
     failed: Failures = NO_FAILURES,
     unreachable: int = 0,
     failure_knowledge: FailureKnowledge = "yes",
+    model: FlowModel = SPLIT,
+    seed: int = 1,
 ) -> float:
     """The theta of a scheme under ``wanted``, which is sorted by destination; see :func:`theta_of`.
 
-    All-to-all traffic is added up link by link, since a list of all its paths can take gigabytes.
+    ``seed`` draws the paths of hashed flows.  All-to-all traffic of others is added up link by link, since a
+    list of all its paths can take gigabytes.
     """
     fabric = scheme.fabric
+    if draws(scheme, model, failed.links, failure_knowledge):
+        routed = route(scheme, wanted, model, seed, failed.links, failure_knowledge=failure_knowledge)
+        return theta_of(fabric, routed, wanted, unreachable)
     if wanted.name != "all-to-all":
-        routed = flows(scheme, wanted, failed.links, failure_knowledge=failure_knowledge)
+        routed = split_flows(scheme, wanted, failed.links, failure_knowledge=failure_knowledge)
         return theta_of(fabric, routed, wanted, unreachable)
     pairs = choose(fabric, "servers", 0, failed.nodes)
     carried = carried_load(scheme, pairs, failed.links, failure_knowledge=failure_knowledge)
@@ -152,13 +162,25 @@ def scheme_theta(
     return 1 / float((carried.loads * normalised(wanted)[0] / port_capacities(fabric)).max())
 
 
-def thetas(fabric: Fabric, schemes: Sequence[str], pattern: str, seed: int = 1) -> dict[str, float]:
-    """The theta of each scheme under a traffic pattern; ``optimal`` is the optimum's lower bound."""
+def thetas(
+    fabric: Fabric,
+    schemes: Sequence[str],
+    pattern: str,
+    seed: int = 1,
+    flows: str = "hashed",
+    gap: str = "1%",
+    paths: str = "",
+) -> dict[str, float]:
+    """The theta of each scheme under a traffic pattern; ``optimal`` is the optimum's lower bound.
+
+    Raises SpecError with one line.
+    """
+    model, share, limit = read_flows(flows), read_gap(gap), read_limit(paths)
     wanted = traffic(fabric, pattern, seed).by_destination()
-    found = {}
+    thetas = {}
     for name in schemes:
         if name == OPTIMAL:
-            found[name] = optimum_of(fabric, wanted).found.lower
+            thetas[name] = optimum_of(fabric, wanted, gap=share, limit=limit).optimum.lower
         else:
-            found[name] = scheme_theta(bind(name, fabric), wanted)
-    return found
+            thetas[name] = scheme_theta(bind(name, fabric), wanted, model=model, seed=seed)
+    return thetas

@@ -8,15 +8,18 @@ import numba
 import numpy as np
 
 from dcnlab.evaluator.optimum.pool import Pool, balance
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Problem
+from dcnlab.evaluator.optimum.problem import Demands, Network, Problem
 from dcnlab.evaluator.optimum.search import FLOOR, Bounds
 from dcnlab.evaluator.optimum.shortest import shortest_trees, trace
+from topos.arrays import Floats
 
 #: Finds for every pair the cheapest path under prices, adds it to the pool, and returns its price.
 Extend = Callable[[Pool, Floats], Floats]
 
 #: New paths are sought under a mean of the current prices and the best so far, which is steadier.
 _MIX = 0.5
+#: Paths of a pair are equally cheap when their prices differ by this share of the gap.
+_EQUAL = 0.15
 #: The most passes of shifts between two searches for paths.
 _PASSES = 200
 #: Entries of the shortest path trees that are held at a time.
@@ -45,7 +48,7 @@ def improve(problem: Problem, bounds: Bounds, rounds: int, pool: Pool, extend: E
         for done in range(_PASSES):  # until the pool fits its prices better than these fit the loads
             token, now, ideal = balance(
                 amount, pool.arcs, pool.at, pool.length, pool.count, pool.flow,
-                loads, steep, prices, network.capacity, slope, mark, token,
+                loads, steep, prices, network.capacity, slope, mark, token, _EQUAL * bounds.gap,
             )  # fmt: skip
             if done > 2 and now / ideal - 1 < max(0.1 * bounds.gap, 0.15 * min(paid - 1, 1.0)):
                 break

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from addressing.jit import compiled, inlined
-from dcnlab.evaluator.optimum.problem import Floats, Offsets, Problem
+from dcnlab.evaluator.optimum.problem import Problem
 from dcnlab.evaluator.optimum.search import FLOOR, Bounds
 from dcnlab.evaluator.optimum.shortest import search as dijkstra
 from dcnlab.evaluator.optimum.shortest import send_back, split_evenly
+from topos.arrays import Floats, Longs
 from topos.graph import IntArray
 
 _SHARPNESS = 60.0
@@ -52,9 +53,9 @@ def improve(problem: Problem, bounds: Bounds, rounds: int) -> Iterator[Floats]:
 
 @compiled
 def _round(
-    start: Offsets, head: IntArray, reverse: IntArray, capacity: Floats,
-    sources: IntArray, first: Offsets, target: IntArray, amount: Floats,
-    flow: Floats, loads: Floats, slope: float, top: float, turn: Offsets, begin: bool,
+    start: Longs, head: IntArray, reverse: IntArray, capacity: Floats,
+    sources: IntArray, first: Longs, target: IntArray, amount: Floats,
+    flow: Floats, loads: Floats, slope: float, top: float, turn: Longs, begin: bool,
 ) -> float:  # fmt: skip
     """One step of each source; returns cost paid / least cost, at the prices that each source met.
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from addressing.jit import compiled, inlined
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Offsets
+from dcnlab.evaluator.optimum.problem import Demands, Network
 from dcnlab.evaluator.optimum.search import FLOOR
+from topos.arrays import Floats, Longs
 from topos.graph import IntArray
 
 #: Slots for paths: so many for all pairs together, within these bounds for one pair.
@@ -24,7 +25,7 @@ class Pool:
 
     arcs: IntArray
     used: int
-    at: Offsets
+    at: Longs
     length: IntArray
     count: IntArray
     flow: Floats
@@ -65,21 +66,21 @@ class Pool:
 
     def loads_between(self, network: Network, begin: int, end: int) -> Floats:
         """The load of each arc by the pairs from ``begin`` to ``end``."""
-        found: Floats = _loads(
+        loads: Floats = _loads(
             self.arcs, self.at, self.length, self.count, self.flow, begin, end, len(network.head)
         )
-        return found
+        return loads
 
     def cheapest(self, prices: Floats) -> Floats:
         """Per pair the price of its cheapest path."""
-        found: Floats = _cheapest(self.arcs, self.at, self.length, self.count, prices)
-        return found
+        cheapest: Floats = _cheapest(self.arcs, self.at, self.length, self.count, prices)
+        return cheapest
 
 
 @compiled
 def _insert(
     begin: int, rows: IntArray, lengths: IntArray, amount: Floats,
-    arcs: IntArray, used: int, at: Offsets, length: IntArray, count: IntArray, flow: Floats,
+    arcs: IntArray, used: int, at: Longs, length: IntArray, count: IntArray, flow: Floats,
 ) -> int:  # fmt: skip
     for i in range(len(lengths)):
         k, new = begin + i, lengths[i]
@@ -98,7 +99,7 @@ def _insert(
 
 
 @inlined
-def _known(row: IntArray, new: int, arcs: IntArray, at: Offsets, length: IntArray, count: int) -> bool:
+def _known(row: IntArray, new: int, arcs: IntArray, at: Longs, length: IntArray, count: int) -> bool:
     """Whether one of the ``count`` paths is ``row[:new]``."""
     for p in range(count):
         i = 0
@@ -112,7 +113,7 @@ def _known(row: IntArray, new: int, arcs: IntArray, at: Offsets, length: IntArra
 @compiled
 def _loads(
     arcs: IntArray,
-    at: Offsets,
+    at: Longs,
     length: IntArray,
     count: IntArray,
     flow: Floats,
@@ -137,37 +138,41 @@ def _price(arcs: IntArray, begin: int, end: int, prices: Floats) -> float:
 
 
 @compiled
-def _cheapest(arcs: IntArray, at: Offsets, length: IntArray, count: IntArray, prices: Floats) -> Floats:
-    found = np.full(len(count), np.inf)
+def _cheapest(arcs: IntArray, at: Longs, length: IntArray, count: IntArray, prices: Floats) -> Floats:
+    costs = np.full(len(count), np.inf)
     for k in range(len(count)):
         for p in range(count[k]):
-            found[k] = min(found[k], _price(arcs, at[k, p], at[k, p] + length[k, p], prices))
-    return found
+            costs[k] = min(costs[k], _price(arcs, at[k, p], at[k, p] + length[k, p], prices))
+    return costs
 
 
 @compiled
 def balance(
-    amount: Floats, arcs: IntArray, at: Offsets, length: IntArray, count: IntArray, flow: Floats,
-    loads: Floats, steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Offsets, token: int,
+    amount: Floats, arcs: IntArray, at: Longs, length: IntArray, count: IntArray, flow: Floats,
+    loads: Floats, steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Longs, token: int,
+    equal: float,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Every pair shifts flow from its dearer paths to its cheapest.
+
+    Paths whose prices differ by a share of less than ``equal`` keep their flow.
 
     ``steep`` is exp(slope * (load / capacity - largest)), a price (steep + FLOOR) / capacity; they follow at
     once.  ``mark`` is scratch, ``token`` larger than all in it.  Returns (token, cost paid, cost if every pair
     took its cheapest path).
     """
     paid, ideal = 0.0, 0.0
+    priced = np.empty(at.shape[1])
     for k in range(len(count)):
         best, least = 0, np.inf
         for p in range(count[k]):
-            price = _price(arcs, at[k, p], at[k, p] + length[k, p], prices)
-            paid += flow[k, p] * price
-            if price < least:
-                least, best = price, p
+            priced[p] = _price(arcs, at[k, p], at[k, p] + length[k, p], prices)
+            paid += flow[k, p] * priced[p]
+            if priced[p] < least:
+                least, best = priced[p], p
         ideal += least * amount[k]
         to0, to1 = at[k, best], at[k, best] + length[k, best]
         for p in range(count[k]):
-            if p == best or flow[k, p] <= 0.0:
+            if flow[k, p] <= 0.0 or priced[p] <= least * (1 + equal):
                 continue
             token += 1
             from0, from1 = at[k, p], at[k, p] + length[k, p]
@@ -190,7 +195,7 @@ def balance(
 @inlined
 def _shift(
     arcs: IntArray, from0: int, from1: int, to0: int, to1: int, available: float,
-    steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Offsets, token: int,
+    steep: Floats, prices: Floats, capacity: Floats, slope: float, mark: Longs, token: int,
 ) -> float:  # fmt: skip
     """The flow to shift between two paths; marks arcs on both with ``-token``, on the second only ``token``."""
     dear, cheap, dear_slope, cheap_slope, narrow = 0.0, 0.0, 0.0, 0.0, np.inf

@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from topos.arrays import Floats, Longs
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
-
-Floats = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,7 @@ class Network:
     Every arc has one in the other direction, ``reverse``.  Capacities are positive; parallel links are one arc.
     """
 
-    start: Offsets
+    start: Longs
     tail: IntArray
     head: IntArray
     reverse: IntArray
@@ -52,7 +50,7 @@ class Demands:
     """By source: node ``sources[q]`` sends ``amount[r]`` to ``target[r]``, r in ``first[q]:first[q + 1]``."""
 
     sources: IntArray
-    first: Offsets
+    first: Longs
     target: IntArray
     amount: Floats
 

@@ -13,10 +13,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from addressing.jit import compiled, threaded
-from dcnlab.evaluator.graph.simple_paths import k_shortest
+from dcnlab.evaluator.graph.paths.simple_paths import k_shortest
 from dcnlab.evaluator.optimum.by_paths import Extend
 from dcnlab.evaluator.optimum.pool import Pool
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Offsets
+from dcnlab.evaluator.optimum.problem import Demands, Network
+from topos.arrays import Floats, Longs
 from topos.graph import NONE, IntArray
 from topos.spec import SpecError
 
@@ -115,7 +116,7 @@ def _k_rows(network: Network, source: IntArray, target: IntArray, k: int) -> tup
 
 
 @threaded
-def _fill_k(start: Offsets, head: IntArray, source: IntArray, target: IntArray, rows: IntArray) -> IntArray:
+def _fill_k(start: Longs, head: IntArray, source: IntArray, target: IntArray, rows: IntArray) -> IntArray:
     """Fill ``rows`` where they are long enough; returns the lengths of the paths."""
     pairs, k, width = rows.shape
     lengths = np.zeros((pairs, k), np.int32)
@@ -152,8 +153,8 @@ def _over_slack(network: Network, demands: Demands, slack: int) -> Extend:
 
 @threaded
 def _fill_slack(
-    start: Offsets, head: IntArray, reverse: IntArray, prices: Floats, hops: Hops, slack: int,
-    sources: IntArray, first: Offsets, target: IntArray, begin: int, end: int, distances: Floats,
+    start: Longs, head: IntArray, reverse: IntArray, prices: Floats, hops: Hops, slack: int,
+    sources: IntArray, first: Longs, target: IntArray, begin: int, end: int, distances: Floats,
 ) -> tuple[IntArray, IntArray]:  # fmt: skip
     """Per pair its cheapest path of at most ``hops + slack`` hops, backwards; fills ``distances``."""
     base, longest = first[begin], hops.max() + slack
@@ -177,7 +178,7 @@ def _fill_slack(
 
 @compiled
 def _by_hops(
-    start: Offsets, head: IntArray, reverse: IntArray, prices: Floats, source: int, longest: int
+    start: Longs, head: IntArray, reverse: IntArray, prices: Floats, source: int, longest: int
 ) -> tuple[Floats, IntArray]:
     """``[h, v]``: the least price of a path to v of at most h hops, and its last arc; NONE where one hop less
     is as cheap."""
@@ -218,7 +219,7 @@ def _over_valiant(network: Network, demands: Demands) -> Extend:
 
 @threaded
 def _among_shortest(
-    start: Offsets, head: IntArray, reverse: IntArray, prices: Floats, hops: Hops
+    start: Longs, head: IntArray, reverse: IntArray, prices: Floats, hops: Hops
 ) -> tuple[Floats, IntArray]:
     """``[s, v]``: the least price of a path from s to v among those of fewest hops, and its last arc."""
     size = len(start) - 1

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dcnlab.evaluator.optimum.problem import Floats, Problem
+from dcnlab.evaluator.optimum.problem import Problem
+from topos.arrays import Floats
 
 #: Called with the lower and the upper bound after every round.
 Progress = Callable[[float, float], None]

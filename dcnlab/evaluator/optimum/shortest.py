@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined, threaded
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Network, Offsets
+from dcnlab.evaluator.optimum.problem import Demands, Network
+from topos.arrays import Floats, Longs
 from topos.graph import IntArray
 
 #: Values of ``rank`` of nodes that are not settled: never seen; in the heap.
@@ -60,7 +61,7 @@ def sink(heap: IntArray, key: Floats, place: IntArray, node: int, far: float, si
 
 @compiled
 def search(
-    start: Offsets,
+    start: Longs,
     head: IntArray,
     price: Floats,
     source: int,
@@ -108,7 +109,7 @@ def search(
 
 @compiled
 def send_back(
-    start: Offsets,
+    start: Longs,
     head: IntArray,
     reverse: IntArray,
     price: Floats,
@@ -152,12 +153,12 @@ def tight(distance: Floats, price: Floats, before: int, node: int, arc: int) -> 
 
 @threaded
 def _split_all(
-    start: Offsets,
+    start: Longs,
     head: IntArray,
     reverse: IntArray,
     price: Floats,
     sources: IntArray,
-    first: Offsets,
+    first: Longs,
     target: IntArray,
     amount: Floats,
     threads: int,
@@ -192,11 +193,11 @@ def _split_all(
 
 @threaded
 def shortest_trees(
-    start: Offsets,
+    start: Longs,
     head: IntArray,
     price: Floats,
     sources: IntArray,
-    first: Offsets,
+    first: Longs,
     target: IntArray,
     begin: int,
     end: int,
@@ -229,7 +230,7 @@ def shortest_trees(
 
 @compiled
 def trace(
-    tail: IntArray, source: IntArray, target: IntArray, row: Offsets, parents: IntArray
+    tail: IntArray, source: IntArray, target: IntArray, row: Longs, parents: IntArray
 ) -> tuple[IntArray, IntArray]:
     """The path of each pair back from its target along ``parents[row]``: (arcs in rows, their numbers)."""
     lengths = np.zeros(len(source), np.int32)

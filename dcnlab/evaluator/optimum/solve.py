@@ -10,10 +10,11 @@ import numpy as np
 
 from dcnlab.evaluator.optimum import by_paths, by_sources
 from dcnlab.evaluator.optimum.pool import Pool
-from dcnlab.evaluator.optimum.problem import Demands, Floats, Problem
+from dcnlab.evaluator.optimum.problem import Demands, Problem
 from dcnlab.evaluator.optimum.restricted import Limit, over
 from dcnlab.evaluator.optimum.search import Bounds, Progress, even_prices, unfollowed
 from dcnlab.evaluator.optimum.shortest import split_evenly
+from topos.arrays import Floats
 
 #: The search by paths takes at most so many pairs: 100 bytes and more of each.
 MOST_PAIRS = 1_500_000
@@ -116,16 +117,16 @@ def _check_memory(problem: Problem) -> None:
 
 
 def _last(problem: Problem, bounds: Bounds, method: str, flows: Iterator[Pool | Floats]) -> Optimum:
-    """Search to the end, or to an interrupt; the last flow is the best."""
+    """Search to the end, or to an interrupt; the last flow is the best, or even splits are."""
     best, interrupted = None, False
     try:
         for flow in flows:
             best = flow
     except KeyboardInterrupt:
-        if best is None:
+        if best is None and not bounds.lower:
             raise
         interrupted = True
-    return _result(problem, bounds, method, best, interrupted)
+    return _result(problem, bounds, method if best is not None else "even splits", best, interrupted)
 
 
 def _result(

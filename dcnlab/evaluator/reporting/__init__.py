@@ -7,6 +7,7 @@ panels.py      several charts as one figure
 plots.py       a chart or panels as a figure, styled as in a paper
 tables.py      rows as CSV and Parquet
 report.py      one self-contained HTML page of text, tables and figures
+conditions.py  one figure of a comparison: all networks on one axis
 comparison.py  the figures and the page of a comparison
 notebook.py    results as the output of a notebook's cell
 """

@@ -8,15 +8,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
-from numpy.typing import NDArray
 
 from dcnlab.evaluator.reporting.charts import Chart, Series, in_order
+from topos.arrays import Floats
 
 #: Colours that colour-blind readers can distinguish (Okabe and Ito, without yellow).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
@@ -44,8 +45,6 @@ _APART = 0.065
 _LABEL = 36
 #: A distribution has ended where no more than this share of the pairs is left.
 _SETTLED = 0.002
-
-FloatArray = NDArray[np.float64]
 
 
 def paint(axes: Axes, chart: Chart, scales: Chart | None = None, named: bool = False) -> None:
@@ -106,12 +105,13 @@ def _beside(chart: Chart, number: int) -> list[float]:
 
 def label_axes(axes: Axes, chart: Chart) -> None:
     """Set the title, axis labels, scales and ticks; ticks are whole numbers if all x values are."""
-    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=textwrap.fill(chart.y_label, _LABEL))
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=textwrap.fill(chart.y_label, _letters(axes)))
     places = sorted({x for series in chart.series for x in series.x})
     if chart.log_x:
         axes.set_xscale("log", base=2)
     if chart.names:
-        axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
+        turned: dict[str, Any] = {} if _fit(axes, chart.names) else {"rotation": 30, "ha": "right"}
+        axes.set_xticks(range(len(chart.names)), chart.names, **turned)
     elif chart.log_x or all(x == int(x) for x in places):
         axes.xaxis.set_major_formatter(_PLAIN)
         if are_apart(np.log(places) if chart.log_x else np.array(places)):
@@ -162,7 +162,7 @@ def line_width(number: int) -> float:
     return max(0.9, 1.9 - 0.25 * number)
 
 
-def are_apart(places: FloatArray) -> bool:
+def are_apart(places: Floats) -> bool:
     """True if there is room for a tick label at every value."""
     return 1 < len(places) <= _MOST_TICKS and bool(np.diff(places).min() >= _CLOSEST * np.ptp(places))
 
@@ -267,3 +267,18 @@ def _spread(heights: dict[str, float]) -> dict[str, float]:
 def with_curves_of(chart: Chart, others: Sequence[Chart]) -> Chart:
     """The chart with the curves of all others: it decides the scales of panels that share them."""
     return replace(chart, series=tuple(series for other in others for series in other.series))
+
+
+def _letters(axes: Axes) -> int:
+    """The letters of a line beside the axes, at most :data:`_LABEL`."""
+    figure = axes.get_figure(root=True)
+    inches = float(figure.get_figheight()) * 0.6 if figure is not None else math.inf
+    return int(max(12, min(_LABEL, inches * 72 / (0.6 * matplotlib.rcParams["font.size"]))))
+
+
+def _fit(axes: Axes, names: Sequence[str]) -> bool:
+    """Whether names stand side by side below the axes: a letter is about 0.6 of the font's size wide."""
+    letters = max(len(line) for name in names for line in name.split("\n")) + 1
+    inches = letters * 0.6 * matplotlib.rcParams["font.size"] / 72
+    figure = axes.get_figure(root=True)
+    return figure is None or len(names) * inches <= axes.get_position().width * float(figure.get_figwidth())

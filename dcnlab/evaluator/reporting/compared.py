@@ -162,16 +162,16 @@ def _published_legend(values: Sequence[Compared], least: str, most: str) -> list
     """What the published signs mean, of those that the figure has."""
     names = {"o": "published", least: "published limit: below", most: "published limit: above"}
     shown = {_marker(one, least, most) for one in values if one.upper is None}
-    found = [
+    handles = [
         Line2D([], [], **_PUBLISHED | {"marker": marker, "markersize": 6}, label=name)
         for marker, name in names.items()
         if marker in shown
     ]
     if any(one.upper is not None for one in values):
-        found.append(Line2D([], [], color="0.25", **_RANGE, label="published range"))
+        handles.append(Line2D([], [], color="0.25", **_RANGE, label="published range"))
     if any(one.tolerance > _SEEN * abs(one.published) for one in values):
-        found.append(Line2D([], [], **_TOLERANCE, label="tolerance"))
-    return found
+        handles.append(Line2D([], [], **_TOLERANCE, label="tolerance"))
+    return handles
 
 
 def _dot_legend(values: Sequence[Compared]) -> list[Line2D]:

@@ -78,12 +78,12 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
 def sections(rows: Sequence[Row]) -> list[Section]:
     """Figures, then means over the seeds, then evaluations that failed."""
     failed = [row for row in rows if "error" in row]
-    found = figures([row for row in rows if "error" not in row])
+    comparison = figures([row for row in rows if "error" not in row])
     text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "No evaluations were requested."
-    if found.equal:
-        text += f" Not drawn, because equal everywhere: {'; '.join(found.equal)}."
+    if comparison.equal:
+        text += f" Not drawn, because equal everywhere: {'; '.join(comparison.equal)}."
     header, table = means(rows)
-    parts = [Section("Figures", text, charts=found.drawn), Section("Results", header=header, rows=table)]
+    parts = [Section("Figures", text, charts=comparison.drawn), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
         parts.append(Section("Failed evaluations", header=("topology", "scheme", "error"), rows=problems))
@@ -92,10 +92,10 @@ def sections(rows: Sequence[Row]) -> list[Section]:
 
 def means(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
     """The header of the table, and a line per combination: means over the seeds with 95 % intervals."""
-    found = combinations(rows)
+    all_combinations = combinations(rows)
     known = {key for row in rows if "error" not in row for key in row}
     shown = [key for key in _COLUMNS if key in known]
-    lines = tuple((*(one.value(key) for key in shown), len(one.rows)) for one in found)
+    lines = tuple((*(one.value(key) for key in shown), len(one.rows)) for one in all_combinations)
     return (*(_COLUMNS[key] for key in shown), "seeds"), lines
 
 
@@ -142,11 +142,11 @@ def _arranged(panels: Panels) -> Drawable:
     return replace(shown[0], title=panels.title + of, caption=panels.caption)
 
 
-def _stretch(found: Sequence[Combination]) -> Panels:
+def _stretch(combined: Sequence[Combination]) -> Panels:
     """The distribution of stretch per topology, as means over the seeds; curves at 1 everywhere are named."""
     drawn: list[Chart] = []
     flat, bent = dict[str, list[str]](), set[str]()
-    for topology, some in _by_topology(found):
+    for topology, some in _by_topology(combined):
         curves = [(one, _distribution(one)) for one in some]
         for one, series in curves:
             if set(series.y) == {1.0}:
@@ -154,27 +154,27 @@ def _stretch(found: Sequence[Combination]) -> Panels:
             else:
                 bent.add(one.scheme)
         shown = [series for _, series in curves if len(set(series.y)) > 1]
-        drawn.append(_chart(found, topology, "stretch", "share of pairs", shown, steps=True))
+        drawn.append(_chart(combined, topology, "stretch", "share of pairs", shown, steps=True))
     named = [scheme if scheme not in bent else ", ".join(places) for scheme, places in flat.items()]
     return Panels("Stretch", tuple(drawn), 1, f"stretch 1 for every pair: {', '.join(named)}" if named else "")
 
 
 def _distribution(one: Combination) -> Series:
     keys = [key for key in one.rows[0] if key.startswith(_CDF)]
-    points = [(float(key.removeprefix(_CDF)), found.mean) for key in keys if (found := one.average(key))]
+    points = [(float(key.removeprefix(_CDF)), average.mean) for key in keys if (average := one.average(key))]
     return Series(
         " ".join(filter(None, (one.scheme, one.failures))), tuple(x for x, _ in points),
         tuple(y for _, y in points), group=one.scheme, style=one.failures,
     )  # fmt: skip
 
 
-def _by_topology(found: Sequence[Combination]) -> list[tuple[str, list[Combination]]]:
-    names = dict.fromkeys(one.topology for one in found)
-    return [(name, [one for one in found if one.topology == name]) for name in names]
+def _by_topology(combined: Sequence[Combination]) -> list[tuple[str, list[Combination]]]:
+    names = dict.fromkeys(one.topology for one in combined)
+    return [(name, [one for one in combined if one.topology == name]) for name in names]
 
 
 def _chart(
-    found: Sequence[Combination],
+    combined: Sequence[Combination],
     title: str,
     x_label: str,
     y_label: str,
@@ -182,17 +182,17 @@ def _chart(
     steps: bool = False,
 ) -> Chart:
     """A panel, with the colours and line styles of the whole page."""
-    groups = tuple(dict.fromkeys(one.scheme for one in found))
+    groups = tuple(dict.fromkeys(one.scheme for one in combined))
     styles = tuple(dict.fromkeys(one.style for one in series))
-    if any(one.failures for one in found) and set(styles) <= {one.failures for one in found}:
-        styles = tuple(dict.fromkeys(one.failures for one in found))
+    if any(one.failures for one in combined) and set(styles) <= {one.failures for one in combined}:
+        styles = tuple(dict.fromkeys(one.failures for one in combined))
     return Chart(title, x_label, y_label, tuple(series), steps=steps, groups=groups, styles=styles)
 
 
-def _tables(found: Sequence[Combination]) -> Iterator[Panels]:
+def _tables(combined: Sequence[Combination]) -> Iterator[Panels]:
     """The largest table without failures: of families in several sizes over the size, else by topology."""
     key = "table.entries_max"
-    intact = [one for one in found if not one.failures]
+    intact = [one for one in combined if not one.failures]
     groups: dict[tuple[str, str], list[Combination]] = {}
     for one in intact:
         groups.setdefault((one.topology.partition(":")[0], one.scheme), []).append(one)
@@ -208,55 +208,57 @@ def _tables(found: Sequence[Combination]) -> Iterator[Panels]:
         yield Panels("Largest table", (_categories(intact, key, "entries"),), 1)
 
 
-def _over_topologies(found: Sequence[Combination]) -> Iterator[Panels]:
+def _over_topologies(combined: Sequence[Combination]) -> Iterator[Panels]:
     """Without failures: the mean path, and totals, by topology."""
-    yield Panels("Mean path", (_categories(found, "path.mean", "links"),), 1)
+    yield Panels("Mean path", (_categories(combined, "path.mean", "links"),), 1)
     for key in _TOTALS:
-        yield from _normalised(found, key, _by_category)
+        yield from _normalised(combined, key, _by_category)
 
 
-def _by_category(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
-    return (_categories(found, key, label, read),)
+def _by_category(combined: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
+    return (_categories(combined, key, label, read),)
 
 
-def _categories(found: Sequence[Combination], key: str, label: str, value: Read = Combination.average) -> Chart:
+def _categories(
+    combined: Sequence[Combination], key: str, label: str, value: Read = Combination.average
+) -> Chart:
     """A figure by topology, with a point per scheme."""
-    names = tuple(dict.fromkeys(one.topology for one in found))
+    names = tuple(dict.fromkeys(one.topology for one in combined))
     curves = []
-    for scheme in dict.fromkeys(one.scheme for one in found):
+    for scheme in dict.fromkeys(one.scheme for one in combined):
         points = [
             (float(names.index(one.topology)), average)
-            for one in found
+            for one in combined
             if one.scheme == scheme and (average := value(one, key))
         ]
         curves.append(_points(scheme, points, group=scheme))
     some = tuple(series for series in curves if series.x)
     values = [y for series in some for y in series.y if y > 0]
     wide = bool(values) and max(values) > 20 * min(values)
-    return replace(_chart(found, "", "", label, some), names=names, log_y=wide)
+    return replace(_chart(combined, "", "", label, some), names=names, log_y=wide)
 
 
-def _over_failures(found: Sequence[Combination]) -> Iterator[Panels]:
+def _over_failures(combined: Sequence[Combination]) -> Iterator[Panels]:
     for key, title, unit in (
         ("path.mean", "Mean path", "links"),
         ("delivered", "Share of pairs delivered", ""),
         ("stretch.mean", "Mean stretch", ""),
     ):
         label = f"{title.lower()} ({unit})" if unit else title.lower()
-        yield Panels(f"{title} under failures", _failing(found, key, label, Combination.average), 1)
+        yield Panels(f"{title} under failures", _failing(combined, key, label, Combination.average), 1)
     for key in _TOTALS:
-        yield from _normalised(found, key, _failing, " under failures")
+        yield from _normalised(combined, key, _failing, " under failures")
 
 
 def _normalised(
-    found: Sequence[Combination],
+    combined: Sequence[Combination],
     key: str,
     draw: Callable[[Sequence[Combination], str, str, Read], tuple[Chart, ...]],
     when: str = "",
 ) -> Iterator[Panels]:
     """A total in link rates; where the networks differ in size, per server and per 1000 dollars, and the
     captions say how large and how expensive they are."""
-    servers = {one.topology: float(one.rows[0].get("servers") or 1) for one in found}
+    servers = {one.topology: float(one.rows[0].get("servers") or 1) for one in combined}
     name = _TOTALS[key]
     scales: list[tuple[str, str, Mapping[str, float]]] = [("", "", dict.fromkeys(servers, 1.0))]
     if len(set(servers.values())) > 1:
@@ -268,7 +270,7 @@ def _normalised(
         label = f"{name}{per} (in link rates)"
         title = f"{name[0].upper()}{name[1:]}{per}{when}"
         caption = f"{words}: {listed}" if words else ""
-        yield Panels(title, draw(found, key, label, _divided(sizes)), 1, caption)
+        yield Panels(title, draw(combined, key, label, _divided(sizes)), 1, caption)
 
 
 def _divided(sizes: Mapping[str, float]) -> Read:
@@ -292,11 +294,11 @@ def _prices(topologies: Iterable[str]) -> dict[str, float]:
         return {}
 
 
-def _failing(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
+def _failing(combined: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
     """A panel per topology over the share of links that are down: a line style per kind of failure."""
-    kinds = list(dict.fromkeys(_kind(one) for one in found if one.failures))
+    kinds = list(dict.fromkeys(_kind(one) for one in combined if one.failures))
     drawn = []
-    for topology, some in _by_topology(found):
+    for topology, some in _by_topology(combined):
         curves = []
         for scheme in dict.fromkeys(one.scheme for one in some):
             for kind in kinds:
@@ -306,7 +308,7 @@ def _failing(found: Sequence[Combination], key: str, label: str, read: Read) -> 
                 points = [(100 * _mean(one, "failed_share"), y) for one in mine if (y := read(one, key))]
                 label_of = f"{scheme}, {kind}" if len(kinds) > 1 else scheme
                 curves.append(_points(label_of, points, group=scheme, style=kind))
-        drawn.append(_chart(found, topology, "links down, %", label, [one for one in curves if one.x]))
+        drawn.append(_chart(combined, topology, "links down, %", label, [one for one in curves if one.x]))
     return tuple(drawn)
 
 
@@ -316,11 +318,11 @@ def _kind(one: Combination) -> str:
 
 
 def _mean(one: Combination, key: str) -> float:
-    found = one.average(key)
-    return found.mean if found else 0.0
+    average = one.average(key)
+    return average.mean if average else 0.0
 
 
-def _over_loads(found: Sequence[Combination]) -> Iterator[Panels]:
+def _over_loads(combined: Sequence[Combination]) -> Iterator[Panels]:
     over = {
         "mean_us": "mean latency (µs)",
         "p99_us": "99th percentile of latency (µs)",
@@ -329,7 +331,7 @@ def _over_loads(found: Sequence[Combination]) -> Iterator[Panels]:
     }
     for key, label in over.items():
         drawn = []
-        for topology, some in _by_topology(found):
+        for topology, some in _by_topology(combined):
             names = dict.fromkeys((one.scheme, one.failures) for one in some)
             curves = [
                 _line(" ".join(filter(None, name)), [one for one in some if (one.scheme, one.failures) == name],
@@ -337,7 +339,7 @@ def _over_loads(found: Sequence[Combination]) -> Iterator[Panels]:
                 for name in names
             ]  # fmt: skip
             shown = [series for series in curves if series.x]
-            drawn.append(_chart(found, topology, "offered load per server (in link rates)", label, shown))
+            drawn.append(_chart(combined, topology, "offered load per server (in link rates)", label, shown))
         yield Panels(label.partition(" (")[0].capitalize(), tuple(drawn), 1, _SETTINGS)
 
 

@@ -7,8 +7,9 @@ charts, so that all figures look alike.
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -20,15 +21,32 @@ from dcnlab.evaluator.reporting.compared import Curves, Dots, draw_compared, wor
 
 Drawable = Chart | Panels | Curves | Dots
 
+
+@dataclass(frozen=True)
+class Look:
+    """How a figure fits a page: its width in inches (0: as drawn), its font size in points, its caption."""
+
+    width: float = 0.0
+    font: float = 9.0
+    caption: bool = True
+
+    @property
+    def style(self) -> dict[Any, Any]:
+        """matplotlib's settings."""
+        return {**STYLE, "font.size": self.font, "legend.fontsize": self.font - 1}
+
+
 #: With more curves a legend stands beside the axes instead of the names beside the curves.
 _CROWDED = 6
+#: The least height of a figure in inches.
+_LOWEST = 2.8
 #: Metadata that matplotlib adds to SVG files by default: the time and the addresses of vocabularies.
 _OMITTED_METADATA = ("Date", "Creator", "Format", "Type")
 
 
-def draw(drawable: Drawable) -> Figure:
+def draw(drawable: Drawable, look: Look | None = None) -> Figure:
     """The chart as a matplotlib figure with the width of a paper's column, or several as panels."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context((look or Look()).style):
         if isinstance(drawable, Panels):
             return panels.figure(drawable)
         if isinstance(drawable, Curves | Dots):
@@ -36,9 +54,18 @@ def draw(drawable: Drawable) -> Figure:
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         if drawable.published:
             return _side_by_side(figure, drawable)
+        if look and look.width:  # before names are placed, which depends on it
+            _fit_width(figure, look.width)
         _alone(figure, in_order(drawable))
+        if look and look.width:
+            _fit_width(figure, look.width)
         panels.caption(figure, drawable.caption)
     return figure
+
+
+def _fit_width(figure: Figure, width: float) -> None:
+    """Another width in inches, with the same form, unless it would be too low for its labels."""
+    figure.set_size_inches(width, max(_LOWEST, width * figure.get_figheight() / figure.get_figwidth()))
 
 
 def _alone(figure: Figure, chart: Chart) -> None:
@@ -54,6 +81,9 @@ def _alone(figure: Figure, chart: Chart) -> None:
     elif len(names) > _CROWDED:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
         figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
+    elif chart.names:  # above: between points a legend hides some, or looks like one
+        columns = min(len(names), max(2, int(figure.get_figwidth() / 1.3)))
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, frameon=False)
     elif chart.series:
         axes.legend(loc="lower right" if chart.steps else "best")
 
@@ -99,7 +129,10 @@ def svg(drawable: Drawable) -> str:
     return text[text.index("<svg") :]
 
 
-def save(drawable: Drawable, path: Path) -> None:
-    """Write the chart; the suffix selects the format (.pdf, .png, .svg)."""
-    with matplotlib.rc_context(STYLE):
-        draw(drawable).savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
+def save(drawable: Drawable, path: Path, look: Look | None = None) -> None:
+    """Write the chart; the suffix selects the format (.pdf, .pgf, .png, .svg).  .pgf needs xelatex: without
+    it, RuntimeError."""
+    with matplotlib.rc_context((look or Look()).style):
+        shown = drawable if look is None or look.caption else replace(drawable, caption="")
+        figure = draw(shown, look)
+        figure.savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)

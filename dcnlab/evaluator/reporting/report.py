@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from collections.abc import Sequence
@@ -33,14 +34,17 @@ nav ul { columns: 24em; padding: 0; list-style: none } nav li { break-inside: av
 .table { overflow-x: auto } table { border-collapse: collapse; margin: 1em 0; font: 13px/1.4 sans-serif }
 th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
 td:first-child { white-space: normal; min-width: 11em } tbody tr:hover { background: var(--row) }
-th { border-bottom: 2px solid var(--quiet) }
+th { border-bottom: 2px solid var(--quiet); white-space: normal; vertical-align: bottom }
 .text { text-align: left }
+.banner { padding: .7em 1em; border-left: .4em solid; font: 600 17px/1.4 sans-serif; background: var(--row) }
 .figures { display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start }
 figure { margin: 0; max-width: 100%; background: #fff; border-radius: .3em }
-figure svg { max-width: 100%; height: auto; display: block }
+figure svg, figure img { max-width: 100%; height: auto; display: block }
 .holds { color: var(--holds) } .fails { color: var(--fails) } .none { color: var(--quiet) }
 @media (max-width: 40em) { body { margin: 1em auto; padding: 0 .8em } td:first-child { min-width: 9em } }
 """
+#: The columns of one table: more would be cut off.
+_MOST_COLUMNS = 10
 #: A page with more sections starts with a list of them.
 _LISTED = 3
 
@@ -54,13 +58,18 @@ class Section:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
     charts: tuple[Drawable, ...] = ()
+    #: Pictures as SVG that has styles of its own.
+    images: tuple[str, ...] = ()
     #: Parts below it, without figures.
     parts: tuple[Section, ...] = ()
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
-    """The HTML text of the page."""
+def page(title: str, sections: Sequence[Section], banner: tuple[bool, str] | None = None) -> str:
+    """The HTML text of the page; ``banner``: whether all is well, in a sentence at the top."""
     parts = [f"<h1>{html.escape(title)}</h1>"]
+    if banner is not None:
+        kind = "holds" if banner[0] else "fails"
+        parts.append(f'<p class="banner {kind}" role="status">{html.escape(banner[1])}</p>')
     if len(sections) > _LISTED:
         items = "".join(
             f'<li><a href="#section-{number}">{html.escape(section.title)}</a></li>\n'
@@ -79,8 +88,9 @@ def _section(section: Section, number: int) -> str:
     parts = [f'<h2 id="section-{number}">{html.escape(section.title)}</h2>']
     if section.text:
         parts.append(f"<p>{html.escape(section.text)}</p>")
-    if section.charts:
+    if section.charts or section.images:
         figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
+        figures += "".join(_image(image, section.title) for image in section.images)
         parts.append(f'<div class="figures">{figures}</div>')
     parts += tables(section)
     for part in section.parts:
@@ -89,13 +99,31 @@ def _section(section: Section, number: int) -> str:
 
 
 def tables(section: Section) -> list[str]:
-    """The table of a section, if it has one."""
-    if section.rows:
-        head = "".join(map(_heading, section.header, section.rows[0]))
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return [f'<div class="table">{table}</div>']
-    return []
+    """The table of a section, if it has one; a wide one in parts below each other, with the first columns."""
+    if not section.rows:
+        return []
+    wide, first = len(section.header), section.rows[0]
+    keys = next((number for number, cell in enumerate(first) if not isinstance(cell, str)), wide)
+    if wide <= _MOST_COLUMNS or keys >= _MOST_COLUMNS - 2:
+        return [_table(section, range(wide))]
+    step = _MOST_COLUMNS - keys
+    return [
+        _table(section, (*range(keys), *range(begin, min(begin + step, wide))))
+        for begin in range(keys, wide, step)
+    ]
+
+
+def _table(section: Section, columns: Sequence[int]) -> str:
+    """A table of some columns."""
+    head = "".join(_heading(section.header[at], section.rows[0][at]) for at in columns)
+    body = "".join(f"<tr>{''.join(_cell(row[at]) for at in columns)}</tr>\n" for row in section.rows)
+    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _image(svg_text: str, title: str) -> str:
+    """A picture that has its own styles: they would hold for the page as well."""
+    data = base64.b64encode(svg_text.encode()).decode()
+    return f'<figure><img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
 
 
 def _figure(chart: Drawable, prefix: str) -> str:

@@ -10,14 +10,12 @@
     torus_distances.py  distances on a torus in closed form
     pair_distances.py  distances of single pairs: in closed form or by searches
     single_pairs.py   path lengths of single pairs: the common parts
-    all_pairs.py      path lengths of all pairs: the common parts
     blocks.py         pairs in blocks of some destinations, with their distances
     histogram.py      how many pairs are how far apart
     path_lengths.py   routed path lengths and stretch
     sampled_paths.py  one random path per packet
     table_sizes.py    forwarding-table entries and bits
-    table_counts.py   the common parts of the vectorised forms of table sizes
-    prefix_counts.py  the fewest prefixes of many tables over the same labels, counted
+    tables/           tables counted without compiling each
 
 Each figure has two independent computations, by vectorised form and by Markov chain
 (``generic=True``); tests check that they agree.

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import Levels
+from topos.arrays import Longs
 from topos.graph import IntArray
-
-Longs = NDArray[np.int64]
 
 
 class TableCounts(NamedTuple):

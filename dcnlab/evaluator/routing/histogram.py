@@ -8,16 +8,17 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Counts, Levels
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.graph.symmetry import servers_alike
 from dcnlab.evaluator.routing.blocks import blocks
 from dcnlab.evaluator.routing.path_lengths import every_server
+from topos.arrays import Longs
 from topos.fabric import Fabric
 
 
 def distance_histogram(
     network: Fabric, pairs: Pairs, failed: Failures, hops: Hops, apart: Levels | None = None
-) -> Counts:
+) -> Longs:
     """``[d]``: the number of pairs at distance d over the links that are up; ``apart``: see
     :func:`dcnlab.evaluator.routing.path_lengths.path_lengths`."""
     if apart is not None:
@@ -37,7 +38,7 @@ def distance_histogram(
     return total
 
 
-def plus(one: Counts, other: Counts) -> Counts:
+def plus(one: Longs, other: Longs) -> Longs:
     """The histogram over both sets of pairs."""
     total = np.zeros(max(len(one), len(other)), dtype=np.int64)
     for part in (one, other):

@@ -19,13 +19,12 @@ from scipy.sparse.csgraph import breadth_first_order
 from addressing.header import Action, Deliver, Forward, Header
 from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
+from topos.arrays import Floats
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 DELIVERED, LOST = 0, 1
 #: Packets still in transit with less than this probability count as lost.
 NEGLIGIBLE = 1e-12
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,9 @@ class Chain:
         rows, states, weights = (np.array(column) for column in zip(*options, strict=True))
         if self.settled[states].all():
             return _mixed(rows, states, weights.astype(np.float64), self.outcomes, len(self.initial_states))
-        found = [self.outcome(source) for source in self.initial_states]
-        width = max(map(len, found))
-        return np.array([np.pad(row, (0, width - len(row))) for row in found])
+        outcomes = [self.outcome(source) for source in self.initial_states]
+        width = max(map(len, outcomes))
+        return np.array([np.pad(row, (0, width - len(row))) for row in outcomes])
 
     @cached_property
     def settled(self) -> NDArray[np.bool_]:

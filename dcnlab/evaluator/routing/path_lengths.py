@@ -16,7 +16,6 @@ from typing import Literal
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
@@ -38,6 +37,7 @@ from dcnlab.evaluator.routing.vectorized import (
     spread_of,
     symmetric,
 )
+from topos.arrays import Floats, Mask
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 
@@ -45,9 +45,6 @@ from topos.graph import ALL_UP, IntArray, LinkState
 #: ``local``: nodes react to the failures that they detect.  ``no``: nothing reacts.
 FailureKnowledge = Literal["yes", "local", "no"]
 
-Floats = NDArray[np.float64]
-#: One element per directed link.
-Mask = NDArray[np.bool_]
 
 #: Destinations between two reports of progress where each pair is followed state by state, or searched.
 _CHAINS = 8
@@ -121,6 +118,14 @@ class PathLengths:
         """P(hops / distance <= ``stretch``) over delivered pairs."""
         values, weights = self._stretches
         return float(weights[values <= stretch + 1e-9].sum()) / self.mass if self.mass else math.nan
+
+    @property
+    def stretch_steps(self) -> list[tuple[float, float]]:
+        """(x, P(hops / distance <= x)) at each stretch that occurs, over delivered pairs."""
+        values, weights = self._stretches
+        steps, which = np.unique(values, return_inverse=True)
+        shares = np.cumsum(np.bincount(which, weights, len(steps))) / max(self.mass, 1e-300)
+        return list(zip(steps.tolist(), shares.tolist(), strict=True))
 
     def plus(self, other: PathLengths) -> PathLengths:
         """The lengths over both sets of pairs."""
@@ -257,8 +262,8 @@ def _from_joint(
             progress(done / len(pairs.destinations))
             yield block.ends
 
-    found = joint(each(), cost)
-    return PathLengths(found, len(pairs), connected)
+    counts = joint(each(), cost)
+    return PathLengths(counts, len(pairs), connected)
 
 
 def _from_next_hops(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, usable: Mask) -> Floats:
@@ -351,9 +356,9 @@ def _from_shares(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, 
     joint = np.zeros((1, block.farthest + 1))
     for part in block.parts(max(1, (1 << 20) // fabric.size)):
         split = Splits.of(fabric, towards, part.pairs.destinations, down)
-        found = split.joint(cost, _by_node(part, fabric.size), block.farthest)
-        joint = np.pad(joint, ((0, max(0, len(found) - len(joint))), (0, 0)))
-        joint[: len(found)] += found
+        counts = split.joint(cost, _by_node(part, fabric.size), block.farthest)
+        joint = np.pad(joint, ((0, max(0, len(counts) - len(joint))), (0, 0)))
+        joint[: len(counts)] += counts
     return joint
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
@@ -20,12 +19,9 @@ from dcnlab.evaluator.routing.markov import DELIVERED, Chain, explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
+from topos.arrays import Floats, Longs, Mask
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
-
-Floats = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +106,7 @@ def _from_shares(
     shares: Shares,
     links: IntArray,
     delivered: Mask,
-    packets: Sequence[Offsets],
+    packets: Sequence[Longs],
     sources: IntArray,
     ends: IntArray,
     seed: int,
@@ -132,7 +128,7 @@ def _from_chain(
     scheme: Scheme,
     links: IntArray,
     delivered: Mask,
-    packets: Offsets,
+    packets: Longs,
     sources: IntArray,
     to: int,
     seed: int,
@@ -185,11 +181,11 @@ def _draw(weights: Floats, point: float) -> int:
 def _follow_shares(
     links: IntArray,
     delivered: Mask,
-    packets: Offsets,
+    packets: Longs,
     sources: IntArray,
     to: int,
     share: Floats,
-    start: Offsets,
+    start: Longs,
     peer: IntArray,
     usable: Mask,
     seed: int,
@@ -211,9 +207,9 @@ def _follow_shares(
 def _follow_chain(
     links: IntArray,
     delivered: Mask,
-    packets: Offsets,
-    begin: Offsets,
-    start: Offsets,
+    packets: Longs,
+    begin: Longs,
+    start: Longs,
     target: IntArray,
     weight: Floats,
     link: IntArray,

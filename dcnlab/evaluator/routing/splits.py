@@ -12,19 +12,15 @@ from functools import cached_property
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined, threaded
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.routing.forms import Shares
+from topos.arrays import Floats, Longs, Mask
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
-
-Floats = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +86,7 @@ class Splits:
         )
         return int((demand * safe).sum())
 
-    def crossings(self, sources: Sequence[IntArray]) -> tuple[Offsets, IntArray, Floats]:
+    def crossings(self, sources: Sequence[IntArray]) -> tuple[Longs, IntArray, Floats]:
         """(row starts, links, shares): the directed links of each flow, and its share on each, in
         compressed rows.
 
@@ -112,7 +108,7 @@ class Splits:
 
 @threaded
 def _topological_order(
-    share: Floats, start: Offsets, peer: IntArray, peer_port: IntArray, usable: Mask
+    share: Floats, start: Longs, peer: IntArray, peer_port: IntArray, usable: Mask
 ) -> IntArray:
     count, size = len(share), len(start) - 1
     order = np.full((count, size), NONE, np.int32)
@@ -142,7 +138,7 @@ def _topological_order(
 
 @threaded
 def _longest_path(
-    order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask, cost: IntArray
+    order: IntArray, share: Floats, start: Longs, peer: IntArray, usable: Mask, cost: IntArray
 ) -> int:
     """The largest number of hops of any path in use."""
     count, size = order.shape
@@ -159,7 +155,7 @@ def _longest_path(
 
 @threaded
 def _joint_by_thread(
-    to: IntArray, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask, cost: IntArray,
+    to: IntArray, order: IntArray, share: Floats, start: Longs, peer: IntArray, usable: Mask, cost: IntArray,
     distance: Levels, width: int, farthest: int, threads: int,
 ) -> Floats:  # fmt: skip
     """``[thread, hops, distance]``: expected packets.
@@ -193,7 +189,7 @@ def _joint_by_thread(
 
 
 @inlined
-def _never_lost(to: int, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask) -> Mask:
+def _never_lost(to: int, order: IntArray, share: Floats, start: Longs, peer: IntArray, usable: Mask) -> Mask:
     """Mask of the nodes from which no packet can be lost."""
     safe = np.zeros(len(order), np.bool_)
     for node in order:
@@ -208,7 +204,7 @@ def _never_lost(to: int, order: IntArray, share: Floats, start: Offsets, peer: I
 
 @compiled
 def _safe_nodes(
-    to: IntArray, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask
+    to: IntArray, order: IntArray, share: Floats, start: Longs, peer: IntArray, usable: Mask
 ) -> Mask:
     """``[i, v]``: True where no packet from v to ``to[i]`` can be lost; False for the destination itself."""
     safe = np.empty(order.shape, np.bool_)
@@ -224,7 +220,7 @@ def _sum_loads(
     to: IntArray,
     order: IntArray,
     share: Floats,
-    start: Offsets,
+    start: Longs,
     peer: IntArray,
     usable: Mask,
     threads: int,
@@ -249,10 +245,10 @@ def _flow_links(
     to: int,
     order: IntArray,
     share: Floats,
-    start: Offsets,
+    start: Longs,
     peer: IntArray,
     usable: Mask,
-) -> tuple[Offsets, IntArray, Floats]:
+) -> tuple[Longs, IntArray, Floats]:
     """(number of links per source, links, shares) of the flows from ``sources`` to ``to``."""
     safe = _never_lost(to, order, share, start, peer, usable)
     place = np.empty(len(order), np.int64)

@@ -14,8 +14,9 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.table import compile_table
-from dcnlab.evaluator.routing.forms import Done, Longs, Tables
+from dcnlab.evaluator.routing.forms import Done, Tables
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of, tables_of
+from topos.arrays import Longs
 from topos.graph import IntArray
 
 #: The number of entries after which the remaining nodes are skipped.

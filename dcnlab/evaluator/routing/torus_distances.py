@@ -58,16 +58,16 @@ def single_shifted_distances(fabric: Fabric, graph: HopGraph, pairs: Pairs) -> L
     """The distances of single pairs of servers of a CLOT, NovaCube or torus without failures, destination by
     destination: the coordinates can be shifted, so one search in ``graph`` has all distances.
 
-    None for other networks, and where the destinations share their sources.
+    None for other networks, with odd radices of CLOT, and where the destinations share their sources.
     """
     family = fabric.family
-    if pairs.shared or not fabric.relaying or not isinstance(family, Torus):
+    if pairs.shared or not fabric.relaying or not (isinstance(family, Torus) and family.shifts):
         return None
     ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
     here, there = _places(np.concatenate(pairs.sources), family.sizes), _places(ends, family.sizes)
     place = np.ravel_multi_index(tuple(there - here), family.sizes, mode="wrap")
-    found: Levels = distance_rows(graph, np.zeros(1, dtype=np.int32))[0, place]
-    return found
+    levels: Levels = distance_rows(graph, np.zeros(1, dtype=np.int32))[0, place]
+    return levels
 
 
 def torus_sizes(fabric: Fabric) -> tuple[int, ...] | None:

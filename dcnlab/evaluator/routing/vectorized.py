@@ -22,6 +22,7 @@ from dcnlab.evaluator.routing.forms import (
     Tables,
 )
 from dcnlab.evaluator.routing.repair import repaired
+from topos.families.torus import Torus
 from topos.graph import LinkState
 
 #: The most pairs that are searched one by one: some minutes.
@@ -103,7 +104,8 @@ def always_shortest(scheme: Scheme) -> bool:
 
 def symmetric(scheme: Scheme) -> bool:
     """True where, without failures, all servers see paths of the same lengths from all others."""
-    return _states(scheme, "symmetric")
+    family = scheme.fabric.family
+    return _states(scheme, "symmetric") and (not isinstance(family, Torus) or family.shifts)
 
 
 def searches_of(scheme: Scheme) -> int:

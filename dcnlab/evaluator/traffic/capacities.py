@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topos.arrays import Floats
 from topos.fabric import Fabric
+from topos.files.link_attributes import bits_per_second
 from topos.graph import NONE
-from topos.link_attributes import bits_per_second
-
-Floats = NDArray[np.float64]
 
 
 def link_capacities(fabric: Fabric) -> Floats:

@@ -10,23 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flow_model import HASHED, FlowModel, route
-from dcnlab.evaluator.traffic.flows import Offsets
-from dcnlab.evaluator.traffic.throughput import rates_by_row
+from dcnlab.evaluator.traffic.sharing import share_links
 from dcnlab.traffic.completion import SizeBin, ideal, summarise, wire_bits
 from dcnlab.traffic.patterns import Traffic
 from dcnlab.traffic.workload import Workload
-from topos.graph import ALL_UP, IntArray, LinkState
-
-Floats = NDArray[np.float64]
-#: Bits, and their share of a flow, that count as none: what rounding leaves of a flow that has ended.
-_NO_BITS, _NO_SHARE = 1e-3, 1e-12
+from topos.arrays import Floats
+from topos.graph import ALL_UP, LinkState
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,74 +77,5 @@ def predict(
     failure_knowledge: FailureKnowledge = "yes",
 ) -> tuple[SizeBin, ...]:
     """Completion times and slowdowns of a workload by flow size; ``base`` seconds are part of every time."""
-    found = completion_times(scheme, workload, rate, seed, down, failure_knowledge=failure_knowledge)
-    return summarise(workload.size, found.seconds + base, ideal(workload.size, rate, base))
-
-
-@compiled
-def share_links(
-    start: Offsets,
-    links: IntArray,
-    begin: Floats,
-    bits: Floats,
-    capacities: Floats,
-    shares: Floats,
-    subflows: int,
-) -> Floats:
-    """When each flow ends.
-
-    Row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each (a single share holds for
-    all links); flow i has rows ``subflows * i`` and following, and begins at ``begin[i]`` (ascending).
-    ``capacities`` are in bits per second.
-    """
-    ends = np.zeros(len(begin))
-    active, left = np.empty(len(begin), np.int64), bits.copy()
-    count, admitted, now = 0, 0, 0.0
-    while count or admitted < len(begin):
-        if not count:
-            now = begin[admitted]
-        while admitted < len(begin) and begin[admitted] <= now:
-            active[count] = admitted
-            count += 1
-            admitted += 1
-        rates = _rates(start, links, shares, active[:count], capacities, subflows)
-        needed = left[active[:count]] / rates
-        first = needed.argmin()
-        until = now + needed[first]
-        arrives = admitted < len(begin) and begin[admitted] < until
-        until = begin[admitted] if arrives else until
-        kept = 0
-        for i in range(count):
-            flow = active[i]
-            left[flow] -= rates[i] * (until - now)
-            if (i == first and not arrives) or left[flow] <= max(_NO_BITS, _NO_SHARE * bits[flow]):
-                ends[flow] = until
-            else:
-                active[kept] = flow
-                kept += 1
-        count, now = kept, until
-    return ends
-
-
-@compiled
-def _rates(
-    start: Offsets, links: IntArray, shares: Floats, active: Offsets, capacities: Floats, subflows: int
-) -> Floats:
-    """The max-min fair rates of some flows."""
-    own = np.zeros(len(active) * subflows + 1, np.int64)
-    for i in range(len(own) - 1):
-        row = active[i // subflows] * subflows + i % subflows
-        own[i + 1] = own[i] + start[row + 1] - start[row]
-    crossed = np.empty(own[-1], np.int32)
-    parts = np.empty(own[-1] if len(shares) > 1 else 1)
-    parts[0] = shares[0]
-    for i in range(len(own) - 1):
-        row = active[i // subflows] * subflows + i % subflows
-        crossed[own[i] : own[i + 1]] = links[start[row] : start[row + 1]]
-        if len(shares) > 1:
-            parts[own[i] : own[i + 1]] = shares[start[row] : start[row + 1]]
-    by_row = rates_by_row(own, crossed, parts, capacities)
-    rates = np.zeros(len(active))
-    for i in range(len(by_row)):
-        rates[i // subflows] += by_row[i] / subflows
-    return rates
+    times = completion_times(scheme, workload, rate, seed, down, failure_knowledge=failure_knowledge)
+    return summarise(workload.size, times.seconds + base, ideal(workload.size, rate, base))

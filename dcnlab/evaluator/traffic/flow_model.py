@@ -15,6 +15,7 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, with_failure
 from dcnlab.evaluator.routing.sampled_paths import sample_paths
 from dcnlab.evaluator.routing.vectorized import forms_of
 from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.evaluator.traffic.loads import CarriedLoad
 from dcnlab.traffic.patterns import Traffic
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 from topos.spec import SpecError
@@ -23,6 +24,8 @@ from topos.spec import SpecError
 _MOST = 256
 #: The most links of a path.
 _TTL = 255
+#: The paths of more flows do not fit into the memory of an ordinary machine.
+_MOST_DRAWN = 40_000_000
 #: So many paths are drawn at a time.
 _AT_ONCE = 1 << 15
 FORMS = "hashed, split or subflows=8"
@@ -83,19 +86,26 @@ def draws(scheme: Scheme, model: FlowModel, down: LinkState, failure_knowledge: 
     return model != SPLIT and forms.rule is None and forms.source_routes is None
 
 
-def _in_order(found: Flows, traffic: Traffic) -> Flows:
+def carried_by(routed: Flows, links: int) -> CarriedLoad:
+    """What the delivered flows, of one packet each, carry over each of ``links`` directed links."""
+    return CarriedLoad(routed.loads(links), int(routed.delivered.sum()))
+
+
+def _in_order(flows: Flows, traffic: Traffic) -> Flows:
     """Flows that are sorted by destination and source, in the order of ``traffic``."""
     order = np.lexsort((traffic.sources, traffic.destinations))
     if (order == np.arange(len(order))).all():
-        return found
+        return flows
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return found.take(place)
+    return flows.take(place)
 
 
 def _hashed(
     scheme: Scheme, traffic: Traffic, subflows: int, seed: int, down: LinkState, knowledge: FailureKnowledge
 ) -> Flows:
+    if len(traffic) * subflows > _MOST_DRAWN:
+        raise SpecError(f"flows: {len(traffic) * subflows:,} paths are too many to draw: use split")
     sources, destinations = (np.repeat(ends, subflows) for ends in (traffic.sources, traffic.destinations))
     counts, links = [], []
     for chunk, first in enumerate(range(0, len(sources), _AT_ONCE)):

@@ -24,11 +24,10 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
 from dcnlab.traffic.patterns import Traffic
+from topos.arrays import Floats, Longs
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
-Offsets = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _NO_LINKS = np.zeros(0, dtype=np.int32)
 
 
@@ -43,7 +42,7 @@ class Flows:
 
     sources: IntArray
     destinations: IntArray
-    start: Offsets
+    start: Longs
     links: IntArray
     shares: Floats
     subflows: int = 1
@@ -57,7 +56,7 @@ class Flows:
         """Mask of the flows that have a path."""
         return np.asarray((np.diff(self.start) > 0).reshape(-1, self.subflows).any(axis=1))
 
-    def take(self, order: Offsets) -> Flows:
+    def take(self, order: Longs) -> Flows:
         """Flows ``order[0]``, ``order[1]`` ..., with their paths."""
         rows = (order[:, None] * self.subflows + np.arange(self.subflows)).ravel()
         length = np.diff(self.start)[rows]
@@ -177,7 +176,7 @@ def _add_up(links: IntArray, shares: Floats, size: int) -> Floats:
 
 
 @threaded
-def _links_along(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: IntArray) -> IntArray:
+def _links_along(out: IntArray, row: Longs, sources: IntArray, start: Longs, peer: IntArray) -> IntArray:
     """The links of all flows, one flow after the other."""
     links = np.empty(start[-1], np.int32)
     for flow in numba.prange(len(sources)):

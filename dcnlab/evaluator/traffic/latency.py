@@ -177,21 +177,21 @@ def _paths(
         packets.source.astype(np.int64) * size + packets.destination, return_index=True, return_inverse=True
     )
     several = np.repeat(first, model.subflows)
-    found = sample_paths(
+    paths = sample_paths(
         scheme, packets.source[several], packets.destination[several], seed, ttl, failed.links,
         failure_knowledge=knowledge,
     )  # fmt: skip
     row = pair * model.subflows + _occurrence(pair, len(pairs)) % model.subflows
-    return SampledPaths(found.links[row], found.delivered[row])
+    return SampledPaths(paths.links[row], paths.delivered[row])
 
 
 def _occurrence(values: Times, count: int) -> Times:
     """How often each value, from 0 to below ``count``, has occurred before."""
     order = np.argsort(values, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(values, minlength=count))])
-    found = np.empty(len(values), np.int64)
-    found[order] = np.arange(len(values)) - first[values[order]]
-    return found
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(len(values)) - first[values[order]]
+    return ranks
 
 
 def sweep(

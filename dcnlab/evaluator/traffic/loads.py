@@ -26,10 +26,9 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of, loads_of
 from dcnlab.evaluator.traffic.flows import crossings
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

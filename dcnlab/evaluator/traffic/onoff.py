@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.throughput import max_min
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.spec import SpecError
 
-Floats = NDArray[np.float64]
 #: The range of each parameter; with a larger ``sigma`` no trace would come near the mean.
 _RANGES = {
     "on": (1e-9, 1e9), "off": (1e-9, 1e9), "sigma": (0.0, 4.0), "length": (1e-9, 1e9), "samples": (1.0, 1e5),
@@ -72,15 +72,15 @@ def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.b
     begin = -_WARM_UP * cycle
     clock = begin + rng.random(count) * cycle
     instants = (np.arange(phases.samples) + 0.5) * phases.length / phases.samples
-    found = np.zeros((phases.samples, count), dtype=np.bool_)
+    sending = np.zeros((phases.samples, count), dtype=np.bool_)
     mu = math.log(phases.off) - phases.sigma**2 / 2  # so that the mean is ``off``
     while (clock < phases.length).any():
         start = clock + rng.lognormal(mu, phases.sigma, count)
         clock = start + rng.exponential(phases.on, count)
         first, last = np.searchsorted(instants, start), np.searchsorted(instants, clock)
         for flow in np.flatnonzero(last > first).tolist():
-            found[first[flow] : last[flow], flow] = True
-    return found
+            sending[first[flow] : last[flow], flow] = True
+    return sending
 
 
 @dataclass(frozen=True, eq=False)

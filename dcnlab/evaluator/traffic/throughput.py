@@ -12,15 +12,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.jit import compiled
 from dcnlab.evaluator.traffic.capacities import port_capacities
-from dcnlab.evaluator.traffic.flows import Flows, Offsets
+from dcnlab.evaluator.traffic.flows import Flows
+from topos.arrays import Floats, Longs
 from topos.fabric import Fabric
 from topos.graph import IntArray
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ def max_min(flows: Flows, capacities: Floats) -> Floats:
 
 
 @compiled
-def _row_starts(links: IntArray, size: int) -> Offsets:
+def _row_starts(links: IntArray, size: int) -> Longs:
     """Per link the number of crossings of all links before it."""
     first = np.zeros(size + 1, np.int64)
     for link in links:
@@ -90,7 +88,7 @@ def _row_starts(links: IntArray, size: int) -> Offsets:
 
 
 @compiled
-def _flows_by_link(start: Offsets, links: IntArray, first: Offsets) -> IntArray:
+def _flows_by_link(start: Longs, links: IntArray, first: Longs) -> IntArray:
     """The flows across each link, those of link l from index ``first[l]`` on (a counting sort)."""
     place = first.copy()
     crossing = np.empty(len(links), np.int32)
@@ -102,7 +100,7 @@ def _flows_by_link(start: Offsets, links: IntArray, first: Offsets) -> IntArray:
 
 
 @compiled
-def rates_by_row(start: Offsets, links: IntArray, shares: Floats, capacities: Floats) -> Floats:
+def rates_by_row(start: Longs, links: IntArray, shares: Floats, capacities: Floats) -> Floats:
     """As :func:`max_min`, for kernels: row i crosses ``links[start[i]:start[i + 1]]`` with ``shares`` of it."""
     first = _row_starts(links, len(capacities))
     crossing = _flows_by_link(start, links, first)
@@ -114,10 +112,10 @@ def rates_by_row(start: Offsets, links: IntArray, shares: Floats, capacities: Fl
 
 @compiled
 def _fill(
-    start: Offsets,
+    start: Longs,
     links: IntArray,
     shares: Floats,
-    first: Offsets,
+    first: Longs,
     crossing: IntArray,
     growing: Floats,
     left: Floats,

@@ -9,7 +9,8 @@ import numpy as np
 
 from addressing.multipath.construction import CompleteGraph
 from dcnlab.evaluator.traffic.flows import Flows
-from dcnlab.evaluator.traffic.throughput import Floats, max_min
+from dcnlab.evaluator.traffic.throughput import max_min
+from topos.arrays import Floats
 from topos.fabric import Fabric
 
 NodePath = Sequence[int]

@@ -4,6 +4,7 @@ app.py         the web application: the resources below a secret token
 security.py    who is let in: token, Host, Origin; the headers of every response
 resources.py   what each request returns
 state.py       what changes: links, counters, queues, buffers
+asked.py       requests that follow from the classes of operations
 routing.py     what a scheme has decided: labels, table sizes, clusters, trees, parallel paths
 actions.py     impairments, scenarios, captures
 terminals.py   terminals in nodes

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dcnlab.lab.api import openapi
+from dcnlab.lab.api import asked, openapi
 from dcnlab.lab.api.actions import Actions
 from dcnlab.lab.api.endpoint import endpoints
 from dcnlab.lab.api.page import page
@@ -47,12 +47,16 @@ def interface(lab: Lab, broadcast: Broadcast) -> Starlette:
     routing, terminals = Routing(lab, resources), Terminals(lab, resources)
     broadcast.closing.append(terminals.close)
     parts = (resources, routing, Actions(lab, resources), terminals)
-    answered = [one for part in parts for one in endpoints(part)]
+    answered = [*asked.requests(lab, resources), *(one for part in parts for one in endpoints(part))]
     routes: list[BaseRoute] = [Route(item.path, method, methods=[item.method]) for item, method in answered]
 
     @functools.cache
     def document() -> dict[str, object]:
-        described = [*(item for item, _ in answered), *openapi.measurement_endpoints()]
+        described = [
+            *(item for item, _ in answered),
+            *openapi.measurement_endpoints(),
+            *openapi.operation_endpoints(),
+        ]
         return openapi.document(lab.path.stem, described)
 
     def described(_: Request) -> Response:
@@ -65,7 +69,12 @@ def interface(lab: Lab, broadcast: Broadcast) -> Starlette:
         body = await request.body()
         return await run_in_threadpool(resources.measure, request.path_params["name"], body)
 
+    async def perform(request: Request) -> Response:
+        body = await request.body()
+        return await run_in_threadpool(resources.perform, request.path_params["name"], body)
+
     routes += [
+        Route("/operations/{name}", perform, methods=["POST"]),
         Route("/measurements/{name}", measure, methods=["POST"]),
         Route("/openapi.json", described),
         Route("/", shown),

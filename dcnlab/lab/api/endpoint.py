@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dcnlab.lab.contract.values import JsonObject
+
 Handler = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
-TEXT: dict[str, Any] = {"type": "string"}
-INTEGER: dict[str, Any] = {"type": "integer"}
-BOOLEAN: dict[str, Any] = {"type": "boolean"}
+TEXT: JsonObject = {"type": "string"}
+INTEGER: JsonObject = {"type": "integer"}
+BOOLEAN: JsonObject = {"type": "boolean"}
 NODE = {**TEXT, "description": "A node: `h3`, `s0`, or coordinates.", "example": "h0"}
 SERVER = {**TEXT, "description": "A server: `h3`, or coordinates.", "example": "h0"}
 LINK = {**TEXT, "description": "A link: its two ends, `h0-s0`, or its number.", "example": "h0-s0"}
@@ -39,13 +41,13 @@ class Endpoint:
     description: str = ""
 
 
-def endpoint(method: str, path: str, **words: Any) -> Callable[[F], F]:
+def endpoint(method: str, path: str, **described: Any) -> Callable[[F], F]:
     """Mark a method as the answer to a request; the first line of its docstring is the summary."""
 
     def mark(function: F) -> F:
         summary, _, description = (function.__doc__ or "").strip().partition("\n")
         text = " ".join(description.split())
-        function.endpoint = Endpoint(method, path, summary, description=text, **words)  # type: ignore[attr-defined]
+        function.endpoint = Endpoint(method, path, summary, description=text, **described)  # type: ignore[attr-defined]
         return function
 
     return mark

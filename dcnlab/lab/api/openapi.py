@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from dcnlab.lab import measurement
+from dcnlab.lab import measurement, operations
 from dcnlab.lab.api.endpoint import Endpoint
 from dcnlab.lab.api.resources import summary
 from dcnlab.lab.api.schemas import arguments_schema
+from dcnlab.lab.contract.values import JsonObject
 
+#: The folders of requests that are made from classes, and where these are.
+_MADE_FROM_CLASSES: dict[str, Callable[[], Mapping[str, type[Any]]]] = {
+    "measurements": measurement.known, "operations": operations.known,
+}  # fmt: skip
 _ERROR = {
     "type": "object",
     "properties": {"error": {"type": "string", "description": "What is wrong, in one line."}},
@@ -26,14 +31,22 @@ def measurement_endpoints() -> list[Endpoint]:
     ]
 
 
-def document(name: str, described: Sequence[Endpoint]) -> dict[str, Any]:
+def operation_endpoints() -> list[Endpoint]:
+    """One endpoint for each operation of a ``--custom`` file or of an installed package that says no other."""
+    known = operations.known()
+    others = {name: known[name] for name in known if not known.is_builtin(name) and not known[name].http}
+    return [Endpoint("POST", f"/operations/{name}", summary(kind)) for name, kind in others.items()]
+
+
+def document(name: str, described: Sequence[Endpoint]) -> JsonObject:
     """The OpenAPI document of the lab ``name``."""
-    paths: dict[str, Any] = {}
+    paths: JsonObject = {}
     for item in described:
         paths.setdefault(item.path, {})[item.method.lower()] = _operation(item)
     for path in paths:
-        if path.startswith("/measurements/"):
-            paths[path]["post"]["requestBody"] = _body(path.removeprefix("/measurements/"))
+        folder, _, name_of = path[1:].partition("/")
+        if (registry := _MADE_FROM_CLASSES.get(folder)) and name_of:
+            paths[path]["post"]["requestBody"] = _body(registry()[name_of])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -51,14 +64,14 @@ def document(name: str, described: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(item: Endpoint) -> dict[str, Any]:
+def _operation(item: Endpoint) -> JsonObject:
     parameters = [
         *(_parameter(name, schema, "path") for name, schema in item.parameters.items()),
         *(_parameter(name, schema, "query") for name, schema in item.query.items()),
     ]
-    content: dict[str, Any] = {item.media_type: {}}
+    content: JsonObject = {item.media_type: {}}
     refused = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
-    found: dict[str, Any] = {
+    operation: JsonObject = {
         "summary": item.summary,
         "operationId": f"{item.method} {item.path}".lower().translate(str.maketrans(" /{}", "____")),
         "parameters": parameters,
@@ -69,16 +82,16 @@ def _operation(item: Endpoint) -> dict[str, Any]:
         },
     }
     if item.body:
-        found["requestBody"] = {"required": True, "content": {item.body_type: {"schema": dict(item.body)}}}
-    return found | ({"description": item.description} if item.description else {})
+        operation["requestBody"] = {"required": True, "content": {item.body_type: {"schema": dict(item.body)}}}
+    return operation | ({"description": item.description} if item.description else {})
 
 
-def _parameter(name: str, schema: dict[str, Any], place: str) -> dict[str, Any]:
+def _parameter(name: str, schema: JsonObject, place: str) -> JsonObject:
     words = {key: value for key, value in schema.items() if key != "description"}
-    found = {"name": name, "in": place, "required": place == "path", "schema": words}
-    return found | ({"description": schema["description"]} if "description" in schema else {})
+    parameter = {"name": name, "in": place, "required": place == "path", "schema": words}
+    return parameter | ({"description": schema["description"]} if "description" in schema else {})
 
 
-def _body(name: str) -> dict[str, Any]:
-    schema = arguments_schema(measurement.known()[name])
+def _body(kind: type[Any]) -> JsonObject:
+    schema = arguments_schema(kind)
     return {"required": "required" in schema, "content": {"application/json": {"schema": schema}}}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any
+
+from dcnlab.lab.contract.values import JsonObject
 
 
-def page(document: dict[str, Any], base: str) -> str:
+def page(document: JsonObject, base: str) -> str:
     """The page; ``base`` is the address below which the requests are."""
     info = document["info"]
     rows = [row for path, methods in document["paths"].items() for row in _operations(path, methods, base)]
@@ -28,7 +29,7 @@ def page(document: dict[str, Any], base: str) -> str:
     )
 
 
-def _operations(path: str, methods: dict[str, Any], base: str) -> Iterator[str]:
+def _operations(path: str, methods: JsonObject, base: str) -> Iterator[str]:
     for method, operation in methods.items():
         name, verb = escape(path), method.upper()
         shown = f'<a href="{name[1:]}">{name}</a>' if method == "get" and "{" not in path else name
@@ -41,7 +42,7 @@ def _operations(path: str, methods: dict[str, Any], base: str) -> Iterator[str]:
         yield f"<pre>{escape(_example(verb, path, operation, base))}</pre></details>"
 
 
-def _parameters(operation: dict[str, Any]) -> Iterator[str]:
+def _parameters(operation: JsonObject) -> Iterator[str]:
     """A table of the parameters, and of the keys of the body."""
     rows = [(p["name"], p["in"], p["schema"], p.get("description", "")) for p in operation["parameters"]]
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
@@ -56,7 +57,7 @@ def _parameters(operation: dict[str, Any]) -> Iterator[str]:
         yield "</table>"
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _type(schema: JsonObject) -> str:
     if "enum" in schema:
         return " or ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
@@ -65,7 +66,7 @@ def _type(schema: dict[str, Any]) -> str:
     return f"{kind} of {_type(schema['items'])}" if kind == "array" and "items" in schema else kind
 
 
-def _example(verb: str, path: str, operation: dict[str, Any], base: str) -> str:
+def _example(verb: str, path: str, operation: JsonObject, base: str) -> str:
     """A command line with curl."""
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":

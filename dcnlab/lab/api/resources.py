@@ -15,12 +15,14 @@ from starlette.responses import JSONResponse, Response
 
 from addressing.registry import bind
 from addressing.towards import next_hops_towards
-from dcnlab.lab import measurement
+from dcnlab.lab import measurement, operations
 from dcnlab.lab.api.endpoint import BOOLEAN, INTEGER, LINK, NODE, SERVER, TEXT, endpoint
 from dcnlab.lab.api.schemas import arguments_schema
 from dcnlab.lab.api.state import state
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.codec import encode
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.errors import UsageError
 from topos import registry
@@ -45,17 +47,10 @@ class Resources:
         return registry.fabric(self._lab.config.topology)
 
     @cached_property
-    def _drawing(self) -> dict[str, Any]:
+    def _drawing(self) -> JsonObject:
         return fabric_json(self.fabric)
 
     # --- the lab --------------------------------------------------------------
-
-    @endpoint(
-        "GET", "/lab", returns="Name, topology, scheme, counts, links that are down, processes that ended."
-    )
-    def lab(self, _: Request) -> Response:
-        """The lab and its state."""
-        return JSONResponse(self._lab.info())
 
     @endpoint(
         "GET", "/state",
@@ -69,18 +64,14 @@ class Resources:
         return JSONResponse(state(self._lab))
 
     @endpoint(
-        "GET", "/drawing", returns="Nodes with positions, labels and addresses; links with their curvature."
-    )
+        "GET", "/drawing",
+        returns="Nodes with positions, labels and addresses; links with their curvature; impairments.",
+    )  # fmt: skip
     def drawing(self, _: Request) -> Response:
         """How to draw the network."""
         return JSONResponse(lab_drawing(self._lab, self._drawing))
 
     # --- nodes and links ------------------------------------------------------
-
-    @endpoint("GET", "/nodes", returns="Name, kind, label and IPv4 address of each node.")
-    def nodes(self, _: Request) -> Response:
-        """All nodes."""
-        return JSONResponse(self._lab.nodes())
 
     @endpoint(
         "GET", "/nodes/{node}", parameters={"node": NODE}, returns="The node, and its ports with their links."
@@ -91,32 +82,6 @@ class Resources:
         links = [link for link in self._links() if self.fabric.name(index) in (link["a"], link["b"])]
         return JSONResponse({**self._lab.nodes()[index], "links": links})
 
-    @endpoint(
-        "GET", "/nodes/{node}/table", parameters={"node": NODE},
-        returns="`predicted` by the scheme; `installed` and `equal`: null for servers.",
-    )  # fmt: skip
-    def table(self, request: Request) -> Response:
-        """The table of a node, as the scheme predicts it and as Open vSwitch holds it."""
-        return JSONResponse(self._lab.tables(request.path_params["node"]))
-
-    @endpoint(
-        "GET", "/nodes/{node}/flows", parameters={"node": NODE},
-        returns="`flows`: table, priority, match, actions, cookie, packets, bytes, seconds; `at`: when.",
-    )  # fmt: skip
-    def flows(self, request: Request) -> Response:
-        """The flow entries of a switch with their counters, of any controller."""
-        return JSONResponse(self._lab.flows(request.path_params["node"]))
-
-    @endpoint("POST", "/nodes/{node}/fail", parameters={"node": NODE}, returns="As `dcnlab fail --json`.")
-    def fail_node(self, request: Request) -> Response:
-        """Cut all links of a node; answered when the lab has converged."""
-        return JSONResponse(self._lab.fail(request.path_params["node"]))
-
-    @endpoint("POST", "/nodes/{node}/restore", parameters={"node": NODE}, returns="As `dcnlab restore --json`.")
-    def restore_node(self, request: Request) -> Response:
-        """Restore all links of a node."""
-        return JSONResponse(self._lab.restore(request.path_params["node"]))
-
     @endpoint("GET", "/links", returns="Number, ends, ports and state of each link.")
     def links(self, _: Request) -> Response:
         """All links."""
@@ -125,31 +90,9 @@ class Resources:
     @endpoint("GET", "/links/{link}", parameters={"link": LINK}, returns="The link.")
     def link(self, request: Request) -> Response:
         """One link."""
-        return JSONResponse(self._links()[self._link(request)])
+        return JSONResponse(self._links()[self._link(request.path_params["link"])])
 
-    @endpoint("POST", "/links/{link}/fail", parameters={"link": LINK}, returns="As `dcnlab fail --json`.")
-    def fail_link(self, request: Request) -> Response:
-        """Cut a link; answered when the lab has converged."""
-        return JSONResponse(self._lab.fail(*self.ends(request)))
-
-    @endpoint("POST", "/links/{link}/restore", parameters={"link": LINK}, returns="As `dcnlab restore --json`.")
-    def restore_link(self, request: Request) -> Response:
-        """Restore a link."""
-        return JSONResponse(self._lab.restore(*self.ends(request)))
-
-    # --- paths and counters ---------------------------------------------------
-
-    @endpoint(
-        "GET", "/paths/{a}/{b}", parameters={"a": SERVER, "b": SERVER},
-        query={"follow": {**TEXT, "enum": ["heaviest", "first"], "default": "heaviest"}},
-        returns="The steps: node, reason, the entry that decides, whether it is installed, which it overrides.",
-    )  # fmt: skip
-    def path(self, request: Request) -> Response:
-        """The path of a packet between two servers, explained."""
-        follow = request.query_params.get("follow", "heaviest")
-        if follow not in ("heaviest", "first"):
-            raise UsageError(f"follow must be heaviest or first, not {follow!r}")
-        return JSONResponse(self._lab.explain(request.path_params["a"], request.path_params["b"], follow))
+    # --- next hops and counters -----------------------------------------------
 
     @endpoint(
         "GET", "/next-hops/{server}", parameters={"server": SERVER},
@@ -162,12 +105,12 @@ class Resources:
         destination = self._node(request, "server")
         if destination not in scheme.endpoints():
             raise UsageError(f"{fabric.name(destination)} is no destination: name a server")
-        found = {}
+        by_node = {}
         for node, ports in next_hops_towards(scheme, destination, links).items():
             total = sum(ports.values())
             shares = {fabric.link_at(node, port): round(sent / total, 4) for port, sent in ports.items()}
-            found[fabric.name(node)] = shares
-        return JSONResponse(found)
+            by_node[fabric.name(node)] = shares
+        return JSONResponse(by_node)
 
     @endpoint("GET", "/counters", returns="`at`: when, in seconds; `links`: bytes from a to b and from b to a.")
     def counters(self, _: Request) -> Response:
@@ -178,13 +121,6 @@ class Resources:
     def stats(self, _: Request) -> Response:
         """Counters of agents and of switches' ports."""
         return JSONResponse(self._lab.stats().to_json())
-
-    @endpoint(
-        "GET", "/controller", returns="Flow messages, packet-ins, ARP replies; empty without a controller."
-    )
-    def controller(self, _: Request) -> Response:
-        """Counters of the controller."""
-        return JSONResponse(self._lab.controller() or {})
 
     # --- measurements ---------------------------------------------------------
 
@@ -206,6 +142,13 @@ class Resources:
             raise UsageError(str(error)) from error
         result = self._lab.measure(kind.from_json(json_object(body)))
         return JSONResponse({"held": result.held, "figures": result.summary(), **result.to_json()})
+
+    def perform(self, name: str, body: bytes) -> Response:
+        """Perform an operation of a ``--custom`` file or of an installed package."""
+        known = operations.known()
+        if name not in known or known.is_builtin(name):
+            raise UsageError(f"there is no operation {name!r} here: see openapi.json")
+        return JSONResponse(encode(self._lab.perform(known[name].from_json(json_object(body)))))
 
     # --- events ---------------------------------------------------------------
 
@@ -239,30 +182,29 @@ class Resources:
     def _node(self, request: Request, parameter: str = "node") -> int:
         return self.index(request.path_params[parameter])
 
-    def _link(self, request: Request) -> int:
-        text = request.path_params["link"]
+    def _link(self, text: str) -> int:
         if text.isdecimal():
             if int(text) >= len(self.fabric.link_ends):
                 raise UsageError(f"there is no link number {text}")
             return int(text)
         a, dash, b = text.partition("-")
         try:
-            found = self.fabric.links_between(self.fabric.index(a), self.fabric.index(b))
+            links = self.fabric.links_between(self.fabric.index(a), self.fabric.index(b))
         except KeyError:
-            found = ()
-        if not dash or not len(found):
+            links = ()
+        if not dash or not len(links):
             raise UsageError(f"there is no link {text!r}: name its number or its ends, such as h0-s0")
-        return int(found[0])
+        return int(links[0])
 
     def name(self, request: Request) -> str:
         """The name of the node in the request's path."""
         return self.fabric.name(self._node(request))
 
-    def ends(self, request: Request) -> tuple[str, ...]:
-        """The names that stand for the link in the request's path, and for no other."""
-        return self.fabric.link_names(self._link(request))
+    def ends(self, text: str) -> tuple[str, ...]:
+        """The names that stand for a link, which is named by its ends or its number, and for no other."""
+        return self.fabric.link_names(self._link(text))
 
-    def _links(self) -> list[dict[str, Any]]:
+    def _links(self) -> list[JsonObject]:
         down, name = set(self._lab.info()["down"]), self.fabric.name
         return [
             {
@@ -274,20 +216,20 @@ class Resources:
 
 
 def summary(kind: type[Any]) -> str:
-    """The first line of a measurement's docstring."""
-    return (kind.__doc__ or "").strip().partition("\n")[0]
+    """The first line of the docstring of a measurement or an operation, as Markdown."""
+    return (kind.__doc__ or "").strip().partition("\n")[0].replace("``", "`")
 
 
-def lab_drawing(lab: Lab, drawn: dict[str, Any] | None = None) -> dict[str, Any]:
+def lab_drawing(lab: Lab, drawn: JsonObject | None = None) -> JsonObject:
     """What `/drawing` returns; ``drawn``: the :func:`fabric_json`, where it is known."""
     drawn = drawn or fabric_json(registry.fabric(lab.config.topology))
     info, addresses = lab.info(), {node["name"]: node["ipv4"] for node in lab.nodes()}
     nodes = [{**node, "ipv4": addresses[node["name"]]} for node in drawn["nodes"]]
     about = {key: info[key] for key in ("name", "topology", "scheme", "datapath", "backend")}
-    return {**about, **drawn, "nodes": nodes}
+    return {**about, **drawn, "nodes": nodes, "impairments": lab.impairments()}
 
 
-def json_object(body: bytes) -> dict[str, Any]:
+def json_object(body: bytes) -> JsonObject:
     """The JSON object in the body of a request; nothing stands for an empty one."""
     if len(body) > _LARGEST_BODY:
         raise UsageError(f"the body is larger than {_LARGEST_BODY} bytes")

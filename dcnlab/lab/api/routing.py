@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +18,7 @@ from addressing.table import compile_table
 from dcnlab.lab.api.endpoint import SERVER, endpoint
 from dcnlab.lab.api.resources import Resources
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.values import JsonObject
 from topos.graph import NONE, LinkState
 
 
@@ -71,13 +71,13 @@ class Routing:
         """Parallel paths of two servers: paths that share no inner node."""
         fabric, down = self._resources.fabric, set(self._lab.info()["down"])
         a, b = (self._resources.index(request.path_params[key]) for key in ("a", "b"))
-        found = []
+        paths = []
         for path in parallel_paths(fabric, a, b):
             between = [fabric.links_between(one, other) for one, other in itertools.pairwise(path)]
             links = [next((link for link in choice if link not in down), choice[0]) for choice in between]
             names = [fabric.name(node) for node in path]
-            found.append({"nodes": names, "links": links, "up": not down.intersection(links)})
-        return JSONResponse(found)
+            paths.append({"nodes": names, "links": links, "up": not down.intersection(links)})
+        return JSONResponse(paths)
 
 
 def _labels(scheme: Scheme) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _labels(scheme: Scheme) -> Iterator[str]:
         yield f"{scheme.label(node):0{scheme.label_bits}b}" if node in endpoints else ""
 
 
-def _tree(scheme: Wmgr) -> dict[str, Any]:
+def _tree(scheme: Wmgr) -> JsonObject:
     """The tree whose links are the letters of WMGR's words."""
     parents = enumerate(scheme.embedding.parents)
     links = (scheme.fabric.links_between(node, above) for node, above in parents if above != NONE)

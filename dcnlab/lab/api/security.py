@@ -16,11 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Accepted names in the Host header.
 HOSTS = ["127.0.0.1", "localhost"]
-#: The browser loads nothing from other servers and sends nothing to them.
+#: The browser loads nothing from other servers and sends nothing to them.  A page is framed only by ours
+#: with two labs.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
-        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        " base-uri 'none'; form-action 'none'; frame-src 'self'; frame-ancestors 'self'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

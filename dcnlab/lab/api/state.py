@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import LabError
 
 #: With more impaired links, or more servers, queues and buffers are not read: that would take too long.
@@ -13,7 +13,7 @@ from dcnlab.lab.errors import LabError
 _MOST_LINKS, _MOST_SERVERS, _MOST_PLACES = 64, 256, 64
 
 
-def state(lab: Lab) -> dict[str, Any]:
+def state(lab: Lab) -> JsonObject:
     """Failed links, processes that have ended, counters of links.
 
     Where links are impaired, ``queues`` has by port (``h0:1``) the packets that wait and those dropped.  Where
@@ -24,26 +24,26 @@ def state(lab: Lab) -> dict[str, Any]:
     """
     counters = lab.counters().to_json()  # first: what is down is then no older than the time of the counters
     info = lab.info()
-    found: dict[str, Any] = {"down": info["down"], "ended": info["ended"], **counters}
-    if 0 < len(lab.ask("impair")["links"]) <= _MOST_LINKS:
+    message: JsonObject = {"down": info["down"], "ended": info["ended"], **counters}
+    if 0 < len(lab.impairments()) <= _MOST_LINKS:
         queues = lab.queues()
-        found["queues"] = {f"{one['node']}:{one['port']}": [one["packets"], one["dropped"]] for one in queues}
+        message["queues"] = {f"{one['node']}:{one['port']}": [one["packets"], one["dropped"]] for one in queues}
     if lab.config.frames and info["servers"] <= _MOST_SERVERS:
         agents = lab.stats().servers
         limited = {name: counts for name, counts in agents.items() if "fullest" in counts}
-        found["buffers"] = {name: [one["buffered"], one["fullest"]] for name, one in limited.items()}
-        found["channels"] = _channels(lab)
+        message["buffers"] = {name: [one["buffered"], one["fullest"]] for name, one in limited.items()}
+        message["channels"] = _channels(lab)
     if info["servers"] <= _MOST_PLACES:
         with contextlib.suppress(LabError):  # a kernel that does not count them
-            found["overruns"] = {place: count for place, count in lab.overruns().places.items() if count}
-    return found
+            message["overruns"] = {place: count for place, count in lab.overruns().places.items() if count}
+    return message
 
 
 def _channels(lab: Lab) -> dict[str, list[tuple[str, str, int, int, int]]]:
     """By port (``h0:1``) its virtual channels that are not idle."""
-    found: dict[str, list[tuple[str, str, int, int, int]]] = {}
+    by_port: dict[str, list[tuple[str, str, int, int, int]]] = {}
     for one in lab.buffers().channels:
         if not one.idle:
             row = (one.neighbour, one.channel, one.waiting, one.used, one.limit)
-            found.setdefault(f"{one.server}:{one.port}", []).append(row)
-    return found
+            by_port.setdefault(f"{one.server}:{one.port}", []).append(row)
+    return by_port

@@ -123,8 +123,8 @@ class Broadcast:
         after = _number(request.headers.get("last-event-id") or query.get("after", "0"))
         streaming = "text/event-stream" in request.headers.get("accept", "")
         if not streaming and not _flag(query.get("follow", "0")):
-            found = await run_in_threadpool(self._since, after, kinds)
-            return JSONResponse([record.to_json() for record in found])
+            events = await run_in_threadpool(self._since, after, kinds)
+            return JSONResponse([record.to_json() for record in events])
         client = _Client(kinds, _flag(query.get("state", "0")))
         newest, earlier = await self._join(client, after)
         return StreamingResponse(self._messages(client, earlier, newest), media_type="text/event-stream")

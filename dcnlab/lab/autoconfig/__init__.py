@@ -2,7 +2,6 @@
 
 configuring.py   a run of the protocol that the scheme names, over all machines
 side.py          what a protocol is, and one machine's part in it
-remote.py        that of another machine, as the coordinator of several asks for it
 aacm.py          AACM: servers find their coordinates, and errors in the wiring
 labelling.py     distributed labelling (WMGR), here and offline
 dissector.py     AACM frames in Wireshark

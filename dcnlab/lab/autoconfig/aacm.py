@@ -1,14 +1,15 @@
-"""AACM in a lab: servers find their coordinates, and errors in the wiring (CLOT, section 5)."""
+"""AACM in a lab: servers find their coordinates, and errors in the wiring (CLOT, section 6)."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields
 
 from addressing.scheme import Scheme
-from dcnlab.lab.autoconfig.side import Found, Protocol, Side
+from dcnlab.lab.autoconfig.side import Concluded, Found, Protocol, Side
+from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.errors import LabError
 from hostagent.client import AgentPool
 from hostagent.protocols.aacm.retransmission import AacmTiming
@@ -26,15 +27,16 @@ class AacmSide(Side):
         self._timeout = AacmTiming().timeout(self._radices) * (4 + sum(self._radices))
         self._before: Counter[str] = Counter()
 
-    def has(self, server: int) -> bool:
-        return server in self._servers
+    def runs(self, node: int) -> bool:
+        return node in self._servers
 
     def prepare(self) -> None:
         self._agents.forget_coordinates()
         self._before = self._agents.sent("AACM")
 
-    def begin(self, epoch: int) -> dict[str, Any]:
-        return self._agents.configure(self._radices, epoch, self._timeout)
+    def begin(self, epoch: int) -> Concluded:
+        outcome = self._agents.configure(self._radices, epoch, self._timeout)
+        return decode_fields(Concluded, {one.name: outcome[one.name] for one in fields(Concluded)})
 
     def finish(self) -> Found:
         reported = self._agents.wait_coordinates(self._servers, self._timeout)
@@ -59,26 +61,27 @@ class Aacm(Protocol):
     def side(self, agents: AgentPool, scheme: Scheme, servers: frozenset[int]) -> Side:
         return AacmSide(agents, scheme, servers)
 
-    def check(self, scheme: Scheme, outcome: Mapping[str, Any]) -> None:
-        if not outcome["success"]:
-            raise LabError(_failure(scheme.fabric, outcome))
+    def check(self, scheme: Scheme, concluded: Concluded | None) -> None:
+        assert concluded is not None
+        if not concluded.success:
+            raise LabError(_failure(scheme.fabric, concluded))
 
     def wrong(self, scheme: Scheme, nodes: Sequence[int]) -> str:
         return f"AACM gave {scheme.fabric.name(nodes[0])} the coordinates of another server"
 
-    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+    def timed(self, concluded: Concluded | None, at: Mapping[int, float], begun: float) -> tuple[float, float]:
         # The origin's clock begins when the order reaches it: the last report came no later than its ``ms``.
-        ms = float(outcome["ms"])
-        return max(begun, max(at.values()) - ms / 1000), ms
+        assert concluded is not None
+        return max(begun, max(at.values()) - concluded.ms / 1000), concluded.ms
 
 
 def _text(coordinates: tuple[int, ...]) -> str:
     return f"({','.join(map(str, coordinates))})"
 
 
-def _failure(fabric: Fabric, outcome: Mapping[str, Any]) -> str:
+def _failure(fabric: Fabric, concluded: Concluded) -> str:
     """One line with all errors that AACM found; servers by name and coordinates."""
-    errors = "; ".join(outcome["findings"]) or "no cause found, but not every server answered in time"
+    errors = "; ".join(concluded.findings) or "no cause found, but not every server answered in time"
     errors = _COORDINATES.sub(lambda match: f"{fabric.name(fabric.index(match[0]))} {match[0]}", errors)
-    alarms = f"{outcome['causes']} direct and {outcome['secondary']} secondary alarms"
-    return f"AACM found errors after {outcome['ms']} ms ({alarms}): {errors}"
+    alarms = f"{concluded.causes} direct and {concluded.secondary} secondary alarms"
+    return f"AACM found errors after {concluded.ms} ms ({alarms}): {errors}"

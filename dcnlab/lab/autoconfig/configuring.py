@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
 from dcnlab.lab.autoconfig.side import Protocol, Side, frames
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.options.config import LabConfig
 from hostagent.client import AgentPool
+
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.lab import Configured
 
 
 def check(config: LabConfig) -> None:
@@ -30,30 +33,30 @@ def side(agents: AgentPool, scheme: Scheme, servers: Sequence[int]) -> Side:
     return _protocol(_name(scheme)).side(agents, scheme, frozenset(servers))
 
 
-def configure(sides: Sequence[Side], scheme: Scheme, epoch: int) -> dict[str, Any]:
-    """Run the protocol once, on all machines: its name, milliseconds until all servers were configured
-    (``ms``), ``frames`` sent by kind, ``servers`` with the milliseconds of each.  LabError, in one line, with
-    every error found."""
+def configure(sides: Sequence[Side], scheme: Scheme, epoch: int) -> Configured:
+    """Run the protocol once, on all machines; LabError, in one line, with every error found."""
     name = _name(scheme)
     protocol = _protocol(name)
-    first = next((one for one in sides if one.has(protocol.origin(scheme))), None)
+    first = next((one for one in sides if one.runs(protocol.origin(scheme))), None)
     if first is None:
         raise LabError(f"the machine of {scheme.fabric.name(protocol.origin(scheme))} does not answer")
     with ThreadPoolExecutor(len(sides)) as pool:
         list(pool.map(lambda each: each.prepare(), sides))
         begun = time.monotonic()
-        outcome = first.begin(epoch)
-        protocol.check(scheme, outcome)
-        found = list(pool.map(lambda each: each.finish(), sides))
-    if wrong := sorted(node for one in found for node in one.wrong):
+        concluded = first.begin(epoch)
+        protocol.check(scheme, concluded)
+        outcomes = list(pool.map(lambda each: each.finish(), sides))
+    if wrong := sorted(node for one in outcomes for node in one.wrong):
         raise LabError(protocol.wrong(scheme, wrong))
-    times = zip(sides, found, strict=True)
+    times = zip(sides, outcomes, strict=True)
     at = {node: when - each.ahead for each, one in times for node, when in one.at.items()}
-    start, ms = protocol.timed(outcome, at, begun)
+    start, ms = protocol.timed(concluded, at, begun)
     servers = {
         scheme.fabric.name(node): round(1000 * max(0.0, when - start), 3) for node, when in sorted(at.items())
     }
-    return {"protocol": name, "ms": ms, "frames": frames(found), "servers": servers}
+    from dcnlab.lab.contract.lab import Configured  # most labs need none
+
+    return Configured(name, ms, frames(outcomes), servers)
 
 
 def _name(scheme: Scheme) -> str:

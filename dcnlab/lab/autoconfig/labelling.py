@@ -10,7 +10,7 @@ from typing import Any
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab import naming
-from dcnlab.lab.autoconfig.side import Found, Protocol, Side
+from dcnlab.lab.autoconfig.side import Concluded, Found, Protocol, Side
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from hostagent.client import AgentPool
@@ -63,16 +63,15 @@ class LabellingSide(Side):
         self._agents, self._scheme, self._servers = agents, scheme, servers
         self._before: Counter[str] = Counter()
 
-    def has(self, server: int) -> bool:
-        return server in self._servers
+    def runs(self, node: int) -> bool:
+        return node in self._servers
 
     def prepare(self) -> None:
         self._agents.forget_labels()
         self._before = frames(self._agents)
 
-    def begin(self, epoch: int) -> dict[str, Any]:
+    def begin(self, epoch: int) -> None:
         self._agents.label(self._scheme.root_node)
-        return {}
 
     def finish(self) -> Found:
         last = self._agents.wait_labels(expected(self._scheme, self._servers), TIMEOUT)
@@ -96,7 +95,7 @@ class Labelling(Protocol):
         names = ", ".join(map(scheme.fabric.name, nodes[:5]))
         return f"{len(nodes)} servers have not learned the label that wmgr gives them: {names}"
 
-    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+    def timed(self, concluded: Concluded | None, at: Mapping[int, float], begun: float) -> tuple[float, float]:
         return begun, round((max(at.values()) - begun) * 1000, 3)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 from addressing.scheme import Scheme
 from hostagent.client import AgentPool
@@ -25,15 +24,17 @@ class Found:
     wrong: Sequence[int]
     frames: Mapping[str, int]
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return {"at": dict(self.at), "wrong": list(self.wrong), "frames": dict(self.frames)}
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """From a JSON object."""
-        at = {int(node): float(when) for node, when in value["at"].items()}
-        return cls(at, value["wrong"], value["frames"])
+@dataclass(frozen=True)
+class Concluded:
+    """What the origin has concluded: after how many milliseconds all servers had their addresses (``success``),
+    or what it found in the wiring, from how many direct (``causes``) and ``secondary`` alarms."""
+
+    success: bool
+    ms: float
+    findings: list[str]
+    causes: int
+    secondary: int
 
 
 class Side(ABC):
@@ -43,15 +44,15 @@ class Side(ABC):
     ahead: float = 0.0
 
     @abstractmethod
-    def has(self, server: int) -> bool:
-        """Whether the machine runs a server."""
+    def runs(self, node: int) -> bool:
+        """Whether the machine runs a node."""
 
     @abstractmethod
     def prepare(self) -> None:
         """Forget what the servers have reported so far."""
 
     @abstractmethod
-    def begin(self, epoch: int) -> dict[str, Any]:
+    def begin(self, epoch: int) -> Concluded | None:
         """Have the origin, a server of this machine, start; what it concludes, if it does."""
 
     @abstractmethod
@@ -79,18 +80,18 @@ class Protocol(ABC):
         """The error, in one line, when servers have something else than the scheme gives them."""
 
     @abstractmethod
-    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+    def timed(self, concluded: Concluded | None, at: Mapping[int, float], begun: float) -> tuple[float, float]:
         """When a run that was ``begun`` then really began, on the clock of ``at``, and its milliseconds."""
 
-    def check(self, scheme: Scheme, outcome: Mapping[str, Any]) -> None:
+    def check(self, scheme: Scheme, concluded: Concluded | None) -> None:
         """LabError with every error that the origin found; one that concludes nothing finds none."""
         return
 
 
-def frames(found: Iterable[Found]) -> dict[str, int]:
+def frames(outcomes: Iterable[Found]) -> dict[str, int]:
     """The frames that all machines have sent, by kind."""
     total: dict[str, int] = {}
-    for one in found:
+    for one in outcomes:
         for kind, count in one.frames.items():
             total[kind] = total.get(kind, 0) + count
     return total

@@ -10,9 +10,10 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import networkx as nx
+
+from dcnlab.lab.contract.values import JsonObject
 
 #: Faults of one step at most.
 MOST_AT_ONCE = 4
@@ -39,6 +40,12 @@ class Targets:
     controller: bool = False
     together: bool = False
     servers: tuple[str, ...] = ()
+    #: Links whose interface in a host a guest may spoil: the link, the host, the interface.
+    guests: tuple[tuple[str, str, str], ...] = ()
+    #: The commands with which it does, where ``{0}`` stands for the interface.
+    spoils: tuple[str, ...] = ()
+    #: What else guests do, as hosts and commands: these hosts are repaired at once.
+    deeds: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,9 +60,9 @@ class Fault:
         values = "".join(f" {name} {value}" for name, value in self.to)
         return f"{self.verb} {self.target}{values}"
 
-    def event(self, at: float = 0.0, name: str = "") -> dict[str, Any]:
+    def event(self, at: float = 0.0, name: str = "") -> JsonObject:
         """As an entry of a scenario's ``events``."""
-        entry: dict[str, Any] = {"at": f"{at:g}s", self.verb: self.target}
+        entry: JsonObject = {"at": f"{at:g}s", self.verb: self.target}
         if self.to:
             entry["to"] = dict(self.to)
         return entry | ({"name": name} if name else {})
@@ -88,15 +95,17 @@ class _Draw:
         kinds: dict[Callable[[], Step], int] = {
             self._cut_link: 5, self._restore: 4, self._cut_node: 1, self._kill: 3,
             self._pause: 1, self._continue: 1, self._slow_down: 1, self._speed_up: 1,
+            **({self._vandalise_link: 4} if self.targets.guests else {}),
+            **({self._vandalise_host: 2} if self.targets.deeds else {}),
         }  # fmt: skip
         count = self.random.randint(1, MOST_AT_ONCE)
         chosen = self.random.choices(list(kinds), list(kinds.values()), k=count)
-        found = tuple(fault for kind in chosen for fault in kind())
+        faults = tuple(fault for kind in chosen for fault in kind())
         if self.targets.controller and self.random.random() < 0.1:
             # It is stopped while the other faults happen, as one that is very busy.
-            found = tuple(fault for fault in found if fault.target != "controller")
-            return (Fault("pause", "controller"), *found, Fault("restart", "controller"))
-        return found
+            faults = tuple(fault for fault in faults if fault.target != "controller")
+            return (Fault("pause", "controller"), *faults, Fault("restart", "controller"))
+        return faults
 
     def _cut_link(self) -> Step:
         down = self._down()
@@ -172,6 +181,25 @@ class _Draw:
         agent = self.random.choice(self._paused)
         self._paused.remove(agent)
         return (Fault("restart", agent),)
+
+    def _vandalise_link(self) -> Step:
+        """A guest spoils an interface of its host: the link is down until it is restored."""
+        down = self._down()
+        free = [one for one in self.targets.guests if one[0] not in down]
+        if not free:
+            return ()
+        link, host, interface = self.random.choice(free)
+        if not self._fail(f"link {link}"):
+            return ()
+        deed = self.random.choice(self.targets.spoils)
+        return (Fault("exec", f"{host} {deed.format(interface)}"),)
+
+    def _vandalise_host(self) -> Step:
+        """A guest spoils its host's addresses or routes, which no link shows: the host is repaired at once."""
+        host, deed = self.random.choice(self.targets.deeds)
+        if host in self._paused:
+            return ()
+        return (Fault("exec", f"{host} {deed}"), Fault("restart", host))
 
     def _slow_down(self) -> Step:
         link, rate = self.random.choice(self.targets.links), self.random.choice(_RATES)

@@ -47,15 +47,15 @@ class Watch:
 
 def sizes(guard: int) -> dict[tuple[int, float], Size]:
     """The sizes of all processes below a lab's guard; those that end meanwhile are left out."""
-    found = {}
+    by_file = {}
     for process in psutil.Process(guard).children(recursive=True):
         with contextlib.suppress(psutil.Error):
             size = Size(_name(process), process.memory_full_info().uss, process.num_fds())
-            found[process.pid, process.create_time()] = size
-    return found
+            by_file[process.pid, process.create_time()] = size
+    return by_file
 
 
 def _name(process: psutil.Process) -> str:
     """The module that a Python process runs, or the program."""
-    words = process.cmdline()
-    return str(words[words.index("-m") + 1] if "-m" in words[:4] else process.name())
+    argv = process.cmdline()
+    return str(argv[argv.index("-m") + 1] if "-m" in argv[:4] else process.name())

@@ -72,13 +72,13 @@ def _follow(lab: Lab, step: Step, note: Note, number: int) -> None:
 
 def _check(lab: Lab, spec: LabSpec, outcome: Outcome, watch: resources.Watch) -> None:
     try:
-        found: InvariantsResult = lab.measure(Invariants(within=spec.within))
+        invariants: InvariantsResult = lab.measure(Invariants(within=spec.within))
     except LabError as error:
         outcome.violated, outcome.lines = frozenset({"answers"}), [f"the lab does not answer: {error}"]
         return
-    outcome.pings += found.asked
-    outcome.slowest_s = max(outcome.slowest_s, found.converged_s)
-    outcome.violated, outcome.lines = frozenset(found.violated), list(found.notes())
+    outcome.pings += invariants.asked
+    outcome.slowest_s = max(outcome.slowest_s, invariants.converged_s)
+    outcome.violated, outcome.lines = frozenset(invariants.violated), list(invariants.notes())
     if grown := watch.growth(resources.sizes(lab.guard_pid)):
         outcome.violated |= {"growth"}
         outcome.lines += grown

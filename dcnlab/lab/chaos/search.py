@@ -6,12 +6,12 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dcnlab.lab.chaos import plan, written
 from dcnlab.lab.chaos.plan import Fault, Step, Targets
 from dcnlab.lab.chaos.run import LabSpec, Note, Outcome, run
 from dcnlab.lab.chaos.shrink import shrink
+from dcnlab.lab.contract.values import JsonObject
 
 #: How often steps that failed once are run again before their failure counts as one that comes and goes.
 _AGAIN = 2
@@ -50,7 +50,7 @@ class Report:
         title = f"chaos, seed {self.seed}: {', '.join(self.violated)}"
         return written.text(written.scenario(self.spec, self.shrunk, title))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As a JSON object."""
         return {
             "topology": self.spec.topology, "scheme": self.spec.scheme, "options": self.spec.options,
@@ -102,8 +102,8 @@ class _Shrinking:
     def _fails(self, faults: Sequence[tuple[int, Fault]]) -> bool:
         """Whether these faults alone violate something that the whole did."""
         self.report.tries += 1
-        found = run(self.report.spec, _steps(faults), float("inf"), lambda _: None)
-        fails = bool(found.violated & self.outcome.violated)
+        outcome = run(self.report.spec, _steps(faults), float("inf"), lambda _: None)
+        fails = bool(outcome.violated & self.outcome.violated)
         self.note(f"try {self.report.tries}: {len(faults)} faults {'fail' if fails else 'hold'}")
         return fails
 

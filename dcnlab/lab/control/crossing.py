@@ -36,11 +36,11 @@ def without_terminal(descriptor: int) -> int:
 
 
 def _terminals(targets: list[int]) -> list[int]:
-    """Those that are terminals, each terminal once."""
-    found: dict[int, int] = {}
+    """Return the descriptors that are terminals, each terminal once."""
+    terminals: dict[int, int] = {}
     for target in filter(os.isatty, targets):
-        found.setdefault(os.fstat(target).st_rdev, target)
-    return list(found.values())
+        terminals.setdefault(os.fstat(target).st_rdev, target)
+    return list(terminals.values())
 
 
 def _same(target: int, shown: dict[int, int]) -> int:

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ _SESSION, _GUARDS = b"dcnlab.lab.session", (b"dcnlab.lab.emulation.sandbox", b"d
 _CREDENTIALS = struct.Struct("=iII")
 #: The state of a process that a signal has stopped.
 _STOPPED = "T"
+#: Its place among the fields of /proc's ``stat`` that come after the name.
+_START_TIME = 19
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def namespace(guard: int) -> str:
 
 
 def holders(guard: int) -> list[Holder]:
-    """Those of a guard that run; of a lab on several machines its guard only, which is the session too."""
+    """The holders of a guard that run; of a lab on several machines its guard only, also the session."""
     if not _is_guard(guard):
         return []
     init = next((child for child in _children(guard) if _is_init(child)), None)
@@ -75,11 +78,25 @@ def stopped(guard: int, *names: str) -> Holder | None:
 def release(guard: int) -> None:
     """Have a lab that is to end, end: continue a guard that is stopped, and kill the lab where a process in it
     is stopped."""
-    found = {one.name: one for one in holders(guard)}
+    by_name = {one.name: one for one in holders(guard)}
     with contextlib.suppress(ProcessLookupError):
-        if "init" in found and any(found[name].stopped for name in ("init", "session") if name in found):
-            os.kill(found["init"].pid, signal.SIGKILL)
+        if "init" in by_name and any(by_name[name].stopped for name in ("init", "session") if name in by_name):
+            os.kill(by_name["init"].pid, signal.SIGKILL)
         os.kill(guard, signal.SIGCONT)
+
+
+def has_init(guard: int) -> bool:
+    """Whether a guard holds its lab by an init, with which all of it ends."""
+    return any(one.name == "init" for one in holders(guard))
+
+
+def kill(guard: int) -> bool:
+    """End a lab by its init; False where there is none."""
+    inits = [one.pid for one in holders(guard) if one.name == "init"]
+    for pid in inits:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return bool(inits)
 
 
 def state_of(pid: int) -> str:
@@ -87,6 +104,14 @@ def state_of(pid: int) -> str:
     with contextlib.suppress(OSError, IndexError):
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
     return ""
+
+
+def began(pid: int) -> float:
+    """When a process began, in seconds since 1970; now if there is none."""
+    with contextlib.suppress(OSError, IndexError):
+        ticks = int((_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[_START_TIME])
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+    return time.time()
 
 
 def inside(namespace: str) -> Iterator[int]:
@@ -100,8 +125,8 @@ def inside(namespace: str) -> Iterator[int]:
 def guard_at(path: str) -> int:
     """The guard of the lab at a control socket that takes no further connection; 0 if there is none."""
     numbers = (int(process.name) for process in _PROC.iterdir() if process.name.isdigit())
-    found = (one for one in numbers if path.encode() in _command(one) and _is_guard(one) and not _is_init(one))
-    return next(found, 0)
+    guards = (one for one in numbers if path.encode() in _command(one) and _is_guard(one) and not _is_init(one))
+    return next(guards, 0)
 
 
 def _is_guard(pid: int) -> bool:
@@ -109,11 +134,11 @@ def _is_guard(pid: int) -> bool:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     with contextlib.suppress(OSError):
         for task in (_PROC / str(pid) / "task").iterdir():
-            found += map(int, (task / "children").read_text().split())
-    return found
+            children += map(int, (task / "children").read_text().split())
+    return children
 
 
 def _is_init(pid: int) -> bool:

@@ -13,21 +13,24 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import select
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dcnlab.lab.control import holders
-from dcnlab.lab.control.request import checked
 from dcnlab.lab.errors import LabError, UsageError
-from hostagent.channel import Channel, ChannelError, encode
-from hostagent.channel import Message as Request
+from hostagent.linux.channel import Channel, ChannelError, encode
+from hostagent.linux.channel import Message as Request
+
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.operation import Operation
 
 _LONGEST_REQUEST = 1 << 26
 _CHUNK = 1 << 16
@@ -38,7 +41,11 @@ _LONGEST_SHOWN = 200
 #: connect while others wait.
 _SOON, _LOOK, _CROWDED = 0.3, 1.0, 10.0
 
+#: Errors of a lab that the program does not word.
+_UNEXPECTED = re.compile(r"\w+(Error|Exception): |a lab has no operation |a request for |.* cannot be loaded: ")
+
 _log = logging.getLogger(__name__)
+A = TypeVar("A")
 
 
 @dataclass
@@ -70,18 +77,27 @@ class Call:
         yield from self.channel.messages()
 
 
-Operation = Callable[[Call], Any]
+@contextlib.contextmanager
+def without_client(request: Request, descriptors: Sequence[int] = ()) -> Iterator[Call]:
+    """A request of this process itself: nobody hears its progress, and its client stays until the answer."""
+    near, far = socket.socketpair()
+    with far, near:
+        yield Call(request, list(descriptors), Channel(far))
+
+
+#: The JSON value that answers a request.
+Answering = Callable[[Call], Any]
 #: Called by the client for every report of an operation about its progress.
 Progress = Callable[[Any], None]
 
 
-def serve(listener: socket.socket, operations: dict[str, Operation], stop: threading.Event) -> None:
+def serve(listener: socket.socket, answering: Answering, stop: threading.Event) -> None:
     """Answer requests, each in a thread of its own, until ``stop`` is set; answers that are almost
     ready then are still sent."""
     listener.settimeout(_POLL_INTERVAL)
-    answering: list[threading.Thread] = []
+    threads: list[threading.Thread] = []
     while not stop.is_set():
-        answering = [thread for thread in answering if thread.is_alive()]
+        threads = [thread for thread in threads if thread.is_alive()]
         try:
             connection, _ = listener.accept()
         except TimeoutError:
@@ -91,20 +107,20 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
             stop.wait(_POLL_INTERVAL)
             continue
         connection.setblocking(True)
-        thread = threading.Thread(target=_answer, args=(connection, operations), daemon=True)
+        thread = threading.Thread(target=_answer, args=(connection, answering), daemon=True)
         thread.start()
-        answering.append(thread)
-    for thread in answering:
+        threads.append(thread)
+    for thread in threads:
         thread.join(_POLL_INTERVAL)
 
 
-def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None:
+def _answer(connection: socket.socket, answering: Answering) -> None:
     with connection:
         call = Call({}, [], Channel(connection, _LONGEST_REQUEST))
         try:
             if not _receive(call):
                 return
-            answer: Request = {"result": _perform(operations, call)}
+            answer: Request = {"result": _perform(answering, call)}
         except LabError as error:
             _log.info("%s: %s", _shown(call.request), error)
             answer = {"error": str(error), "code": error.exit_code}
@@ -126,13 +142,10 @@ def _unexpected(error: Exception) -> str:
     return f"{upgrade.NOTE} ({text})" if upgrade.all_replaced() else text
 
 
-def _perform(operations: dict[str, Operation], call: Call) -> Any:
-    """The result of the operation that a request names."""
-    operation = operations.get(str(call.request.get("op")))
-    if operation is None:
-        raise UsageError(f"a lab has no operation {call.request.get('op')!r}")
+def _perform(answering: Answering, call: Call) -> Any:
+    """The answer to a request."""
     begun = time.perf_counter()
-    result = operation(call)
+    result = answering(call)
     _log.debug("%s took %.1f ms", _shown(call.request), 1000 * (time.perf_counter() - begun))
     return result
 
@@ -155,12 +168,16 @@ def _receive(call: Call) -> bool:
         raise UsageError(str(error)) from error
     if not received:
         return False
-    call.request, call.pending = checked(received[0]), received[1:]
+    call.request, call.pending = received[0], received[1:]
     return True
 
 
 class Disconnected(LabError):
     """The lab has disconnected before it answered: it has ended, or the client has left."""
+
+
+#: Operations for which the session asks the guard, which is outside the lab.
+_BY_GUARD = frozenset({"attach", "detach"})
 
 
 class StoppedError(LabError):
@@ -182,6 +199,10 @@ class Connection:
         #: Whether the request has been sent, and what threads and signal handlers send, which comes after it.
         #: None of them waits for that: a handler may have interrupted the thread that sends the request.
         self._asked = False
+        #: Seconds that the request gives the lab between two answers; None: as long as it takes.
+        self._limit: float | None = None
+        #: The processes without which nobody answers.
+        self._needed: tuple[str, ...] = ("session",)
         self._unsent: deque[Request] = deque()
         self._lab, self._timeout = path.stem, timeout
         try:
@@ -189,6 +210,7 @@ class Connection:
         except OSError as error:
             self._channel.close()
             raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
+        self._guard = self.peer
 
     def _connect(self, path: str) -> None:
         """Connect; LabError where many clients wait already, and nobody answers them."""
@@ -207,6 +229,10 @@ class Connection:
                 connection.setblocking(True)
                 return
 
+    def limit(self, seconds: float) -> None:
+        """Give the lab so many seconds between two answers."""
+        self._limit = seconds
+
     @property
     def peer(self) -> int:
         """The process that listens: the lab's guard."""
@@ -222,28 +248,57 @@ class Connection:
         """Send a request and wait for the answer; raises LabError or UsageError with the lab's text, and
         Disconnected when there is none."""
         _log.debug("request %s", _shown({"op": op, **arguments}))
+        if op in _BY_GUARD:
+            self._needed = ("session", "guard")
         for answer in self._answers(encode({"op": op, **arguments}), descriptors):
             if "progress" in answer:
                 if progress is not None:
                     progress(answer["progress"])
             elif "error" in answer:
-                raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
+                raise self._told(answer)
             else:
                 return answer["result"]
         raise Disconnected("the lab ended before it answered")
+
+    def perform(
+        self, wanted: Operation[A], progress: Progress | None = None, descriptors: tuple[int, ...] = ()
+    ) -> A:
+        """Have the lab perform an operation, and wait for its answer; errors as those of :meth:`call`."""
+        request, self._limit = wanted.request(), wanted.limit
+        answer = self.call(request.pop("op"), progress, descriptors, **request)
+        try:
+            return wanted.read(answer)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # other fields than those of today
+            from dcnlab.lab.control import upgrade
+
+            if upgrade.all_replaced(since=holders.began(self._guard)):
+                raise LabError(upgrade.NOTE) from error
+            raise
 
     def stream(self, op: str, **arguments: Any) -> Iterator[Any]:
         """Send a request; the reports of its progress, one by one, until it ends."""
         for answer in self._answers(encode({"op": op, **arguments}), ()):
             if "error" in answer:
-                raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
+                raise self._told(answer)
             if "result" in answer:
                 return
             yield answer["progress"]
 
+    def _told(self, answer: Request) -> LabError:
+        """The error of a lab: one that nobody expects may come of this being another program than the lab's."""
+        text = answer["error"]
+        if _UNEXPECTED.match(text):
+            from dcnlab.lab.control import upgrade
+
+            if upgrade.all_replaced(since=holders.began(self._guard)):
+                text = f"{upgrade.NOTE} ({text})"
+        return (UsageError if answer["code"] == 2 else LabError)(text)
+
     def _answers(self, line: bytes, descriptors: tuple[int, ...]) -> Iterator[Request]:
         """The lab's answers to a request, until it disconnects."""
         connection = self._channel.socket
+        if descriptors:  # one that is stopped would keep them, and who reads the other ends would wait
+            self._look_for_stop(self.peer)
         try:
             with contextlib.suppress(ConnectionError):  # it may have answered before it disconnected
                 sent = socket.send_fds(connection, [line], list(descriptors))
@@ -260,21 +315,24 @@ class Connection:
             return
 
     def _await(self) -> bool:
-        """Wait for an answer; always True.  LabError after the time-out, StoppedError if nobody can answer."""
+        """Wait for an answer; always True.  LabError after the time-out, or the limit of the request;
+        StoppedError if nobody can answer."""
         watched, begun = select.poll(), time.monotonic()
         watched.register(self._channel.socket, select.POLLIN)
-        end = float("inf") if self._timeout is None else begun + self._timeout
+        limit = min(one for one in (self._timeout, self._limit, float("inf")) if one is not None)
+        end = begun + limit
         look = _SOON
         while not watched.poll(1000 * max(0.0, min(look, end - time.monotonic()))):
             self._look_for_stop(self.peer)
             if time.monotonic() >= end:
-                raise LabError("the lab does not answer yet")
+                self.close()
+                raise LabError(f"{self._lab} has not answered for {limit:g} s: see `dcnlab doctor {self._lab}`")
             look = _LOOK
         return True
 
     def _look_for_stop(self, guard: int) -> None:
-        """StoppedError when the session of a guard is stopped."""
-        if (holder := holders.stopped(guard, "session")) is not None:
+        """StoppedError when the session of a guard is stopped, or the guard where the request needs that."""
+        if (holder := holders.stopped(guard, *self._needed)) is not None:
             self.close()
             raise StoppedError(holder.said(self._lab), guard)
 

@@ -29,10 +29,10 @@ def directory() -> Path:
     path = Path(base) / "dcnlab" if base and os.access(base, os.W_OK) else Path(f"/tmp/dcnlab-{os.getuid()}")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()
+        status = path.lstat()
     except OSError as error:
         raise LabError(f"{path} must be a folder of yours with mode 0700 ({error.strerror})") from error
-    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077:
         raise LabError(f"{path} must be a folder of yours with mode 0700: remove it and try again")
     return path
 

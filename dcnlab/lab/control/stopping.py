@@ -15,6 +15,8 @@ from dcnlab.lab.errors import LabError
 #: Seconds without progress after which a lab counts as stuck, and seconds between two looks.
 STALL = 30.0
 _LOOK = 1.0
+#: Seconds for a session to begin to end its lab; then the kernel ends it.
+_PATIENCE = 4.0
 
 
 def end(path: Path) -> None:
@@ -32,12 +34,14 @@ def request(path: Path) -> tuple[int, str]:
         with contextlib.closing(Connection(path)) as connection:
             guard = connection.peer
             inside = holders.namespace(guard)
+            if holders.has_init(guard):
+                connection.limit(_PATIENCE)
             connection.call("down")
     except StoppedError as error:
         guard, inside = error.guard, holders.namespace(error.guard)
         holders.release(guard)
     except LabError:
-        if runtime.in_use(path):
+        if runtime.in_use(path) and not holders.kill(guard):
             raise
     return guard, inside
 

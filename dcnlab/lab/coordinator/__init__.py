@@ -1,4 +1,7 @@
-"""What decides in a lab and touches no namespace.
+"""What decides in a lab and touches no namespace, whether the lab has one machine or several.
 
-link_state/  which links are down, why, and who follows
+lab.py        the coordinator: link state, journal, who performs an operation, changes of links everywhere
+machine.py    what it asks of a machine
+member.py     a lab on one machine as a machine of a larger one
+link_state/   which links are down, why, and who follows
 """

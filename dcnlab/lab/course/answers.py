@@ -10,9 +10,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.result import Result
-from topos import limits
+from topos.files import limits
 
 
 @dataclass(frozen=True)
@@ -21,34 +22,34 @@ class Marks(Result):
 
     wrong: list[str]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         return {**super().summary(), "wrong": self.wrong}
 
 
 def load(path: Path, keys: Iterable[str]) -> dict[str, Any]:
     """The answers in a file, None for each key that is missing; LabError, in one line, for other keys."""
     try:
-        found = YAML(typ="safe").load(limits.read_yaml(path, limits.SCENARIO))
-        limits.check_values(found)
+        answers = YAML(typ="safe").load(limits.read_yaml(path, limits.SCENARIO))
+        limits.check_values(answers)
     except OSError as error:
         raise LabError(f"{path.name}: {error.strerror}") from None
     except (YAMLError, UnicodeDecodeError, limits.LimitError) as error:
         raise LabError(f"{path.name}: not YAML: {' '.join(str(error).split())}") from None
-    found = {} if found is None else found
-    if not isinstance(found, Mapping):
+    answers = {} if answers is None else answers
+    if not isinstance(answers, Mapping):
         raise LabError(f"{path.name}: must be lines of the form KEY: VALUE")
     expected = list(keys)
-    if unknown := [str(key) for key in found if key not in expected]:
+    if unknown := [str(key) for key in answers if key not in expected]:
         raise LabError(f"{path.name}: {unknown[0]} is not asked for; the keys are {', '.join(expected)}")
-    return {key: found.get(key) for key in expected}
+    return {key: answers.get(key) for key in expected}
 
 
 def section(path: Path, answers: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The answers below a key, by name; none where nothing is written; LabError if it is no mapping."""
-    found = answers[key]
-    if not isinstance(found, Mapping | None):
+    part = answers[key]
+    if not isinstance(part, Mapping | None):
         raise LabError(f"{path.name}: {key} must hold lines of the form NAME: VALUE")
-    return {str(name): value for name, value in (found or {}).items()}
+    return {str(name): value for name, value in (part or {}).items()}
 
 
 def wrong(given: Mapping[str, object], right: Mapping[str, object]) -> list[str]:

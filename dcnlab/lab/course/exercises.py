@@ -17,8 +17,8 @@ SCENARIO, SOLUTION = "exercise.yaml", "solution"
 def exercises() -> dict[str, Path]:
     """The folder of each exercise by its name, in the order of the course."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0])
-    found = {path.parent.name: path.parent for path in folder.glob(f"*/{SCENARIO}")}
-    return {name: found[name] for name in sorted(found, key=lambda name: title(found[name]))}
+    folders = {path.parent.name: path.parent for path in folder.glob(f"*/{SCENARIO}")}
+    return {name: folders[name] for name in sorted(folders, key=lambda name: title(folders[name]))}
 
 
 def title(folder: Path) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.course import exercises
 from dcnlab.lab.scenario import reading, runner
@@ -39,15 +39,15 @@ class Grade:
 
     def remarks(self) -> list[str]:
         """What the measurements say: errors, and the names of answers that are not right."""
-        found = []
+        lines = []
         for name, result in self.outcome.results.items():
             if "error" in result:
-                found.append(f"{name}: {result['error']}")
+                lines.append(f"{name}: {result['error']}")
             if result.get("wrong"):
-                found.append(f"{name}: not right yet: {', '.join(result['wrong'])}")
-        return found
+                lines.append(f"{name}: not right yet: {', '.join(result['wrong'])}")
+        return lines
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What ``dcnlab grade --json`` prints."""
         tasks = [
             {"text": str(one.expectation), "value": one.value, "held": one.held, "hint": self.hint(one)}

@@ -16,31 +16,23 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dcnlab.lab import python_process
-from dcnlab.lab.emulation.sandbox import (
-    CLONE_NEWNET,
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    become_root,
-    close_mounts,
-    mount_proc,
-    mount_sys,
-    unshare,
-)
 from dcnlab.lab.emulation.switches import receive_buffers
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath.program import Shape
 from hostagent.fastpath.tables import LabTables
+from hostagent.linux.mounts import close_mounts, mount_proc, mount_sys
+from hostagent.linux.namespaces import CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, become_root, unshare
 
 
 def allowed() -> dict[str, bool]:
     """For each of ATTEMPTS, whether it succeeds on this machine, for this user."""
     # NumPy's library for linear algebra would start threads.
     variables = {**python_process.environment(), "OPENBLAS_NUM_THREADS": "1"}
-    words = python_process.command("dcnlab.lab.doctor.attempts")
-    done = subprocess.run(words, env=variables, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, bool] = json.loads(done.stdout)
-    return found
+    argv = python_process.command("dcnlab.lab.doctor.attempts")
+    done = subprocess.run(argv, env=variables, stdout=subprocess.PIPE, text=True, check=True)
+    outcomes: dict[str, bool] = json.loads(done.stdout)
+    return outcomes
 
 
 def _in_child(attempt: Callable[[], None]) -> bool:

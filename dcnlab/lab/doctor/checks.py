@@ -15,14 +15,14 @@ from pathlib import Path
 
 import psutil
 
-from dcnlab.lab import client
 from dcnlab.lab.control import runtime
 from dcnlab.lab.doctor import attempts, installing
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import COVERED_REMEDY, remedy
 from dcnlab.lab.emulation.switches import openvswitch, receive_buffers
-from hostagent.fastpath import bpf
+from dcnlab.lab.methods.asking import try_info
+from hostagent.linux import bpf
 
 #: Plain hosts of a large lab: each may have a neighbour entry for each other.
 _MANY_HOSTS = 256
@@ -59,11 +59,11 @@ def examine() -> list[Finding]:
 
 def examine_labs() -> list[Finding]:
     """The labs of this user that run: which controller each has, and whether all switches are connected."""
-    return [_lab(found) for found in runtime.labs() if found.alive]
+    return [_lab(running) for running in runtime.labs() if running.alive]
 
 
-def _lab(found: runtime.LabSocket) -> Finding:
-    what, control = f"lab {found.name}", client.try_info(found.path).get("controller")
+def _lab(running: runtime.LabSocket) -> Finding:
+    what, control = f"lab {running.name}", try_info(running.path).get("controller")
     if control is None:
         return Finding(what, "note", "being launched, or of another version of dcnlab")
     connected = f"{control['connected']} of {control['switches']} switches connected"
@@ -98,11 +98,11 @@ def _receive_buffers(allowed: Mapping[str, bool]) -> Finding:
         means = "the kernel does not allow larger ones: userspace switches lose packets of bursts"
         return Finding("receive buffers", "note", "the kernel's default", means)
     size = min(wanted, _rmem_max()) if os.geteuid() else wanted
-    found = f"{receive_buffers.in_words(size)} per port of a userspace switch"
+    sentence = f"{receive_buffers.in_words(size)} per port of a userspace switch"
     if size == wanted:
-        return Finding("receive buffers", "ok", found)
+        return Finding("receive buffers", "ok", sentence)
     means = f"userspace switches lose packets of bursts: sudo sysctl -w net.core.rmem_max={wanted}"
-    return Finding("receive buffers", "note", found, means)
+    return Finding("receive buffers", "note", sentence, means)
 
 
 def _rmem_max() -> int:
@@ -129,17 +129,17 @@ def _tun() -> Finding:
 def _namespaces(allowed: Mapping[str, bool]) -> Finding:
     root = os.geteuid() == 0
     if not allowed["enter namespaces"]:
-        found = "refused to root here" if root else "user namespaces not allowed"
-        return Finding("namespaces", "missing", found, remedy())
+        sentence = "refused to root here" if root else "user namespaces not allowed"
+        return Finding("namespaces", "missing", sentence, remedy())
     if what := kernel.refused_to_root():
         return Finding("namespaces", "missing", f"{what} are refused to root here", remedy())
     if not allowed["mount /proc"]:
         return Finding("namespaces", "missing", "parts of /proc are covered", COVERED_REMEDY)
-    found = "root: no user namespace needed" if root else "user namespaces allowed"
+    sentence = "root: no user namespace needed" if root else "user namespaces allowed"
     if not allowed["mount /sys"]:
         means = f"/sys in hosts shows the machine's interfaces, since parts of it are covered: {COVERED_REMEDY}"
-        return Finding("namespaces", "note", found, means)
-    return Finding("namespaces", "ok", found)
+        return Finding("namespaces", "note", sentence, means)
+    return Finding("namespaces", "ok", sentence)
 
 
 def _netem() -> Finding:

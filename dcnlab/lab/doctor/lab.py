@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dcnlab.lab.client import try_info
 from dcnlab.lab.control import holders, runtime
 from dcnlab.lab.control.rpc import Connection, StoppedError
+from dcnlab.lab.methods.asking import try_info
 
 _PROC = Path("/proc")
 
@@ -47,6 +47,6 @@ def _stopped_inside(guard: int) -> Iterator[str]:
 def _called(pid: int) -> str:
     """What a process is: the words of its command line, cut short."""
     with contextlib.suppress(OSError):
-        words = (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        return words.strip()[:60] or (_PROC / str(pid) / "comm").read_text().strip()
+        argv = (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return argv.strip()[:60] or (_PROC / str(pid) / "comm").read_text().strip()
     return "a process"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import Points
 from topos.graph import IntArray
-from topos.layout import Points
 
 #: Above this many nodes links are bundled.
 BUNDLED = 300
@@ -38,7 +38,7 @@ def bundle(points: Points, ends: IntArray, parts: NDArray[np.int64] | None) -> t
 
 def _with_blocks(parts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The parts; nodes outside all of them, such as core switches, as blocks of one size each."""
-    found, outside = parts.copy(), np.flatnonzero(parts < 0)
+    numbers, outside = parts.copy(), np.flatnonzero(parts < 0)
     count = int(parts.max(initial=0)) + 1
-    found[outside] = count + np.arange(len(outside)) * count // max(1, len(outside))
-    return found
+    numbers[outside] = count + np.arange(len(outside)) * count // max(1, len(outside))
+    return numbers

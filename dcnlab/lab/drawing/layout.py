@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.lab.drawing.bundling import BUNDLED, bundle
+from dcnlab.lab.drawing.coast import coast
 from dcnlab.lab.drawing.rounding import LARGEST, clearance, radius, round_nodes
+from topos.constructions.layout import MAX_DIMENSIONS, Points, positions
 from topos.fabric import Fabric
-from topos.layout import MAX_DIMENSIONS, Points, positions
 
 #: A link that would pass another node closer than this is curved; by a share of its length.
 _CLEARANCE, _BOW = 0.14, 0.16
 #: The curvatures to try, in this order.
 _BOWS = (0.0, _BOW, -_BOW, _BOW / 2, -_BOW / 2, 1.6 * _BOW, -1.6 * _BOW)
 
+
+#: How far around the nodes of a map its coast is drawn, as a share of the map.
+_COAST = 0.4
 
 #: Links that wrap around at least so many others are stubs.
 _LONG_ROW = 4
@@ -31,7 +35,8 @@ class Drawing:
     float[links, 2], the control point of each link's quadratic curve; ``wraps``: bool[links], whether a link
     wraps around a large grid and is better drawn as a stub at each end; ``led``: bool[links], whether
     ``controls`` leads a link along others, or round nodes, rather than by its bow; ``radius``: that of nodes;
-    ``faint``: bool[links], whether a link passes through a node that it does not join."""
+    ``faint``: bool[links], whether a link passes through a node that it does not join; ``coast``: where the
+    drawing is a map, the lines of its coast."""
 
     points: Points
     bows: Points
@@ -40,11 +45,20 @@ class Drawing:
     led: NDArray[np.bool_]
     radius: float
     faint: NDArray[np.bool_]
+    coast: tuple[Points, ...] = ()
+
+    def caption(self, fabric: Fabric) -> str:
+        """How the network is drawn, in a sentence or two."""
+        stubs = " Stubs continue at the opposite border." if self.wraps.any() else ""
+        coast = " Coast: Natural Earth." if self.coast else ""
+        return f"{fabric.family.layout_caption}{stubs}{coast}"
 
 
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; deterministic."""
     points, ends = positions(fabric), fabric.link_ends[:, [0, 2]]
+    if fabric.family.map_scale is not None:
+        return _map(points, ends, fabric.family.map_scale)
     bows = _round_others(points, ends, _beside_each_other(ends))
     wraps = _wraps(fabric, ends) | fabric.family.wraps(ends)
     is_bundled = fabric.size > BUNDLED and fabric.family.bundles
@@ -60,6 +74,17 @@ def draw(fabric: Fabric) -> Drawing:
     clear = clearance(points, ends, controls)
     size = radius(points, float(clear[whole].min(initial=np.inf)))
     return Drawing(points, bows, controls, wraps, led, size, (clear < size) & ~wraps)
+
+
+def _map(points: Points, ends: NDArray[np.int32], scale: tuple[float, float]) -> Drawing:
+    """Nodes where they are on Earth, straight links but for those side by side, and the coast."""
+    bows, none = _beside_each_other(ends), np.zeros(len(ends), dtype=np.bool_)
+    along = points[ends[:, 1]] - points[ends[:, 0]]
+    controls = points[ends].mean(axis=1) + 2 * bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = _COAST * float(max(high - low))
+    lines = coast(low - room, high + room, scale)
+    return Drawing(points, bows, controls, none, none, radius(points), none, tuple(lines))
 
 
 def _wraps(fabric: Fabric, ends: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -126,7 +151,7 @@ def _nearest_nodes(points: Points) -> Callable[[NDArray[np.int32], Points], Poin
         # The two ends of the link are among the nearest nodes.
         gaps, nodes = map(np.asarray, tree.query(curves, k=3))
         own = (nodes[..., None] == ends[None, :, None, :]).any(axis=3)
-        found: Points = np.where(own, np.inf, gaps).min(axis=2).min(axis=0, initial=np.inf)
-        return found
+        gaps_left: Points = np.where(own, np.inf, gaps).min(axis=2).min(axis=0, initial=np.inf)
+        return gaps_left
 
     return clearance

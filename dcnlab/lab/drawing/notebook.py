@@ -1,19 +1,27 @@
-"""A running lab in a notebook: its state as a line, and its network with what is down."""
+"""Networks and running labs in notebooks.
+
+The public ``dcnlab.fabric`` and ``dcnlab.from_networkx`` come from here: a notebook shows their networks.
+"""
 
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.drawing.figure import Figure, Marks
-from dcnlab.lab.drawing.svg import written
+from dcnlab.lab.drawing.svg import svg, written
 from topos import registry
+from topos.fabric import Fabric
+from topos.registry import fabric as fabric
+from topos.registry import from_networkx as from_networkx
 
 #: The picture is left out above so many nodes.
 _MOST_DRAWN = 1500
 
+Fabric.render = svg
 
-def lab_html(info: dict[str, Any]) -> str:
+
+def lab_html(info: JsonObject) -> str:
     """The lab whose ``info`` (as of :meth:`dcnlab.Lab.info`) this is, as HTML."""
     fabric, down = registry.fabric(info["topology"]), frozenset(info["down"])
     links = len(fabric.link_ends)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.constructions.layout import Points
 from topos.graph import IntArray
-from topos.layout import Points
 
 #: Above this many links they are not led round nodes: there is no room.
 LARGEST = 600
@@ -30,8 +30,8 @@ _PLACES = tuple(
 def round_nodes(points: Points, ends: IntArray, controls: Points) -> tuple[Points, NDArray[np.bool_]]:
     """The control points of the links' quadratic curves, and which links have a new one: those that would
     pass through a node, and the nearest curve round it."""
-    found, room = controls.copy(), _ROOM * radius(points)
-    most = clearance(points, ends, found)
+    chosen, room = controls.copy(), _ROOM * radius(points)
+    most = clearance(points, ends, chosen)
     crowded = np.flatnonzero(most < room)
     start, along = points[ends[:, 0]], points[ends[:, 1]] - points[ends[:, 0]]
     aside = np.stack([along[:, 1], -along[:, 0]], axis=1)
@@ -43,11 +43,11 @@ def round_nodes(points: Points, ends: IntArray, controls: Points) -> tuple[Point
         tried = start[crowded] + share * along[crowded] + 2 * bow * aside[crowded]
         clear = clearance(points, ends[crowded], tried)
         better = clear > most[crowded] + 1e-9
-        found[crowded[better]], most[crowded[better]] = tried[better], clear[better]
+        chosen[crowded[better]], most[crowded[better]] = tried[better], clear[better]
         crowded = crowded[most[crowded] < room]
     lost = crossing[most[crossing] < _LEAST * room / _ROOM]  # no curve helps: the straightest is the best
-    found[lost] = controls[lost]
-    return found, np.asarray((found != controls).any(axis=1))
+    chosen[lost] = controls[lost]
+    return chosen, np.asarray((chosen != controls).any(axis=1))
 
 
 def clearance(points: Points, ends: IntArray, controls: Points) -> Points:
@@ -60,8 +60,8 @@ def clearance(points: Points, ends: IntArray, controls: Points) -> Points:
     curves = (1 - at) ** 2 * start + 2 * at * (1 - at) * controls + at**2 * end
     gaps, nodes = map(np.asarray, KDTree(points).query(curves, k=3))  # its two ends are among the nearest
     own = (nodes[..., None] == ends[None, :, None, :]).any(axis=3)
-    found: Points = np.where(own, np.inf, gaps).min(axis=2).min(axis=0, initial=np.inf)
-    return found
+    least: Points = np.where(own, np.inf, gaps).min(axis=2).min(axis=0, initial=np.inf)
+    return least
 
 
 def radius(points: Points, least: float = np.inf) -> float:

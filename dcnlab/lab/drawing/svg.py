@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from xml.sax.saxutils import escape
 
-import numpy as np
-
 from dcnlab.lab.drawing.figure import Arrow, Figure
+from dcnlab.lab.drawing.frame import Frame, arrow_shapes, badges, wrapped
+from dcnlab.lab.drawing.names import Name, names
+from topos.constructions.layout import Points
 from topos.fabric import Fabric
-from topos.layout import Points
 
 #: From coordinates of the layout to pixels.
 Pixels = Callable[[Points], Points]
-#: Pixels between neighbours on a grid, and the most of a picture's side; around the drawing; a line of text.
-_UNIT, _MOST, _MARGIN, _LINE = 90.0, 2400.0, 24.0, 17.0
-#: The narrowest picture, so that its text fits.
-_NARROWEST = 420.0
 _STYLE = """
   :root{--paper:#fff;--ink:#1c2330;--quiet:#69707d;--link:#b3b9c3;--server:#2f6fb3;--server-face:#e4eefa;
     --switch:#a8641b;--switch-face:#fbeedd;--path:#17965b;--cut:#d03a3a}
@@ -26,6 +22,7 @@ _STYLE = """
   .server{fill:var(--server-face);stroke:var(--server)}.switch{fill:var(--switch-face);stroke:var(--switch)}
   .chosen{stroke:var(--path);stroke-width:3.5px}.arrows{fill:var(--path);stroke:var(--path)}
   text{font-family:sans-serif;fill:var(--ink)}.names text{text-anchor:middle;dominant-baseline:central}
+  .coast path{fill:none;stroke:#c9cdd2}.badge{fill:var(--server-face);stroke:var(--server)}
   .caption text{font-size:12px}.caption text+text{fill:var(--quiet)}
 """
 
@@ -37,31 +34,29 @@ def svg(fabric: Fabric) -> str:
 
 def written(figure: Figure) -> str:
     """The picture: servers as circles, switches as squares, labels as tooltips."""
-    low, high = figure.bounds()
-    unit = min(_UNIT, _MOST / float(max(high - low)) if (high > low).any() else _UNIT)
-    size, radius = (high - low) * unit + 2 * _MARGIN, figure.radius * unit
-    caption = wrapped(figure.text, max(_NARROWEST, size[0]))
-    width, height = max(_NARROWEST, size[0]), size[1] + _LINE * len(caption) + _MARGIN / 2
-    shift = np.array([_MARGIN + (width - size[0]) / 2, _MARGIN]) - low * unit
-
-    def pixels(points: Points) -> Points:
-        return points * unit + shift
-
+    frame = Frame.of(figure)
+    caption = wrapped(figure.text, frame.width, frame.margin, frame.font) if figure.look.caption else []
+    height = frame.size[1] + frame.line * len(caption) + (frame.margin / 2 if caption else 0)
+    radius, font = figure.radius * frame.unit, f' style="font-size:{frame.font:.1f}px"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
-            f' viewBox="0 0 {width:.1f} {height:.1f}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{frame.width:.0f}" height="{height:.0f}"'
+            f' viewBox="0 0 {frame.width:.1f} {height:.1f}">',
             f"<title>{escape(figure.fabric.spec)}</title><style>{_STYLE}</style>",
             '<rect class="paper" width="100%" height="100%"/>',
+            *_coast(figure, frame),
             '<g class="links">',
-            *_links(figure, pixels),
+            *_links(figure, frame.pixels, radius),
             '</g><g class="arrows">',
-            *(_arrow(figure, arrow, pixels, radius) for arrow in figure.marks.arrows),
+            *(_arrow(figure, arrow, frame) for arrow in figure.marks.arrows),
             '</g><g class="names">',
-            *_nodes(figure, pixels, radius),
+            *_nodes(figure, frame, radius),
+            '</g><g class="badges">',
+            *_badges(figure, frame, radius),
             '</g><g class="caption">',
             *(
-                f'<text x="{_MARGIN:.0f}" y="{size[1] + _LINE * (number + 0.6):.1f}">{escape(line)}</text>'
+                f'<text x="{frame.margin:.0f}" y="{frame.size[1] + frame.line * (number + 0.6):.1f}"'
+                f"{font if figure.look.width else ''}>{escape(line)}</text>"
                 for number, line in enumerate(caption)
             ),
             "</g></svg>",
@@ -70,18 +65,10 @@ def written(figure: Figure) -> str:
     )
 
 
-def wrapped(lines: tuple[str, ...], width: float) -> list[str]:
-    """The lines, none longer than a picture of this many pixels is wide."""
-    import textwrap
-
-    most = max(20, int((width - 2 * _MARGIN) / 6.4))
-    return [part for line in lines for part in textwrap.wrap(line, most)]
-
-
-def _links(figure: Figure, pixels: Pixels) -> list[str]:
-    thin = 1.2 if figure.fabric.size <= 300 else 0.6
+def _links(figure: Figure, pixels: Pixels, radius: float) -> list[str]:
+    thin = min(1.2 if figure.fabric.size <= 300 else 0.6, 0.25 * radius)
     return [
-        *(_link(figure, link, pixels, thin, "") for link in range(len(figure.fabric.link_ends))),
+        *(_link(figure, link, pixels, thin, "") for link in figure.links),
         *(_link(figure, link, pixels, 6.0, "path") for link in figure.marks.path),
     ]
 
@@ -97,22 +84,33 @@ def _link(figure: Figure, link: int, pixels: Pixels, width: float, kind: str) ->
     return f'<path{named} stroke-width="{width}" d="{shown}"/>'
 
 
-def _arrow(figure: Figure, arrow: Arrow, pixels: Pixels, radius: float) -> str:
-    """A shaft as wide, and a head as large, as the share of packets."""
-    shaft, tail, tip = pixels(figure.arrow(arrow))
-    ahead = (tip - tail) / max(1e-9, float(np.linalg.norm(tip - tail)))
-    size = min(9.0, 0.9 * radius) * (0.5 + 0.5 * arrow.weight)
-    side = np.array([-ahead[1], ahead[0]]) * size * 0.55
-    back = tip - ahead * size
-    head = " ".join("{:.1f},{:.1f}".format(*point) for point in (tip, back + side, back - side))
-    width = 0.6 + 1.4 * arrow.weight
-    line = "M{:.1f} {:.1f}L{:.1f} {:.1f}".format(*shaft, *back)
-    return f'<path d="{line}" stroke-width="{width:.1f}"/><polygon points="{head}" stroke="none"/>'
+def _arrow(figure: Figure, arrow: Arrow, frame: Frame) -> str:
+    """A shaft along the link, and a head."""
+    shaft, head, width = arrow_shapes(figure, arrow, frame)
+    corners = " ".join("{:.1f},{:.1f}".format(*point) for point in head)
+    line = "M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}".format(*shaft.ravel())
+    return (
+        f'<path d="{line}" fill="none" stroke-width="{width:.1f}"/><polygon points="{corners}" stroke="none"/>'
+    )
 
 
-def _nodes(figure: Figure, pixels: Pixels, radius: float) -> Iterator[str]:
-    colours, chosen = figure.colours(), set(figure.marks.nodes)
-    for node, (x, y) in zip(figure.fabric.nodes(), pixels(figure.drawing.points).tolist(), strict=True):
+def _coast(figure: Figure, frame: Frame) -> Iterator[str]:
+    """The coast of a map, inside the picture and not behind its caption."""
+    if not figure.drawing.coast:
+        return
+    yield f'<svg class="coast" width="{frame.width:.1f}" height="{frame.size[1]:.1f}">'
+    for line in figure.drawing.coast:
+        yield f'<path d="M{"L".join("{:.1f} {:.1f}".format(*point) for point in frame.pixels(line))}"/>'
+    yield "</svg>"
+
+
+def _nodes(figure: Figure, frame: Frame, radius: float) -> Iterator[str]:
+    colours, chosen, places = figure.colours(), set(figure.marks.nodes), frame.pixels(figure.drawing.points)
+    shown = names(figure, places, radius, frame.text) if figure.look.names else ()
+    written = {one.node: one for one in shown}
+    for node, (x, y) in zip(figure.fabric.nodes(), places.tolist(), strict=True):
+        if node.index in figure.folded:
+            continue
         kind = node.kind + (" chosen" if node.index in chosen else "")
         look = f'class="{kind}" stroke-width="{min(1.6, 0.3 * radius):.1f}"'
         if colour := colours[node.index]:
@@ -124,9 +122,23 @@ def _nodes(figure: Figure, pixels: Pixels, radius: float) -> Iterator[str]:
                 f'<rect x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
                 f' height="{2 * radius:.1f}" rx="{radius / 3:.1f}" {look}/>'
             )
-        size = radius * (0.68 if len(node.name) > 3 else 0.85)
-        text = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}">{node.name}</text>' if size > 3 else ""
+        name = written.get(node.index)
+        text = _text(name) if name else ""
         back = (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="paper"/>' if colours[node.index] else ""
         )
         yield f"<g><title>{escape(f'{node.name} {node.label}')}</title>{back}{shape}{text}</g>"
+
+
+def _text(name: Name) -> str:
+    return f'<text x="{name.x:.1f}" y="{name.y:.1f}" font-size="{name.size:.1f}">{escape(name.text)}</text>'
+
+
+def _badges(figure: Figure, frame: Frame, radius: float) -> Iterator[str]:
+    for one in badges(figure, frame, radius):
+        yield (
+            f'<rect class="badge" x="{one.x - one.wide / 2:.1f}" y="{one.y - one.high / 2:.1f}"'
+            f' width="{one.wide:.1f}" height="{one.high:.1f}" rx="{one.high / 2:.1f}"/><text x="{one.x:.1f}"'
+            f' y="{one.y:.1f}" font-size="{one.size:.1f}" text-anchor="middle" dominant-baseline="central">'
+            f"{one.text}</text>"
+        )

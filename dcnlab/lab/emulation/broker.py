@@ -1,7 +1,7 @@
 """What the guard does outside the sandbox for its session, when the user asks for it.
 
 The guard is in the machine's network namespace.  The session asks over a socket: one JSON object per packet,
-with descriptors beside, and one answer each.
+with descriptors beside, and one answer each, which repeats the question's ``serial``.
 
     forward                            a channel to a forwarder that is started again
     listen    port                     a listening socket at the loopback address
@@ -17,7 +17,6 @@ Interfaces that the lab has taken are given back when it ends, for any reason.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import json
@@ -32,16 +31,15 @@ from typing import Any
 
 from dcnlab.lab.emulation.outside import Opened
 from dcnlab.lab.options.exposure import LOCAL_ADDRESS
-from hostagent.runtime.netlink import Interface, Netlink
+from hostagent.linux.namespaces import CLONE_NEWNET, set_namespace
+from hostagent.linux.netlink import Interface, Netlink
 
 #: The device and the network of NAT: its gateway is address 2, its name server address 3.
 DEVICE, NETWORK = "tap0", "100.64.0.0/16"
 NAT_PROGRAM = "slirp4netns"
-_CLONE_NEWNET = 0x40000000
 _SIOCGIFADDR, _IFF_UP = 0x8915, 0x1
 _LONGEST = 1 << 16
 _NAT_TIMEOUT = 10.0
-_libc = ctypes.CDLL(None, use_errno=True)
 
 Answer = tuple[dict[str, Any], list[int]]
 
@@ -74,6 +72,7 @@ class Broker:
         if not data:
             return False
         request = json.loads(data)
+        serial = request.pop("serial")
         serve: Callable[..., Answer] = getattr(self, f"_{request.pop('op')}")
         try:
             message, handed = serve(descriptors, **request)
@@ -82,7 +81,7 @@ class Broker:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        socket.send_fds(self._connection, [json.dumps(message).encode()], handed)
+        socket.send_fds(self._connection, [json.dumps({**message, "serial": serial}).encode()], handed)
         for descriptor in handed:
             os.close(descriptor)
         return True
@@ -90,7 +89,7 @@ class Broker:
     # --- requests ---------------------------------------------------------------
 
     def _forward(self, _: list[int]) -> Answer:
-        if self._opened is None or self._opened.remote is None:
+        if self._opened is None or not self._opened.remotes:
             raise Refusal("the controller of this lab is not a remote one")
         return {}, [self._opened.renew_forwarder()]
 
@@ -108,11 +107,11 @@ class Broker:
         all its processes are reaped, and the guard waits for that.
         """
         ready, writes = os.pipe()
-        words = [NAT_PROGRAM, f"--ready-fd={writes}", f"--cidr={NETWORK}", "--disable-host-loopback"]
-        words += ["--netns-type=path", f"/proc/{self._init}/ns/net", DEVICE]
+        argv = [NAT_PROGRAM, f"--ready-fd={writes}", f"--cidr={NETWORK}", "--disable-host-loopback"]
+        argv += ["--netns-type=path", f"/proc/{self._init}/ns/net", DEVICE]
         path = f"{os.environ.get('PATH', '')}:/usr/bin:/usr/local/bin"
         subprocess.run(
-            ["sh", "-c", 'exec "$@" >&2 &', "sh", *words],
+            ["sh", "-c", 'exec "$@" >&2 &', "sh", *argv],
             pass_fds=[writes], env={**os.environ, "PATH": path}, check=False,
         )  # fmt: skip
         os.close(writes)
@@ -127,11 +126,11 @@ class Broker:
     def _take(self, descriptors: list[int], interface: str) -> Answer:
         if interface in self._taken:
             raise Refusal(f"{interface} is attached already")
-        found = self._find(interface)
+        device = self._find(interface)
         if address := _address(interface):
             raise Refusal(f"{interface} has the address {address}, so this machine uses it: remove that first")
         self._move(interface, self._home, descriptors[0])
-        self._taken[interface] = _Taken(os.dup(descriptors[0]), bool(found.flags & _IFF_UP))
+        self._taken[interface] = _Taken(os.dup(descriptors[0]), bool(device.flags & _IFF_UP))
         return {}, []
 
     def _give(self, _: list[int], interface: str) -> Answer:
@@ -189,10 +188,10 @@ class Broker:
 
     def _find(self, interface: str) -> Interface:
         with Netlink() as kernel:
-            found = kernel.interfaces().get(interface)
-        if found is None:
+            device = kernel.interfaces().get(interface)
+        if device is None:
             raise Refusal(f"there is no interface {interface}: see `ip link`")
-        return found
+        return device
 
     def _move(self, interface: str, source: int, target: int) -> None:
         """Move an interface between namespaces; this process is in the machine's before and after.
@@ -202,14 +201,14 @@ class Broker:
         away = source != self._home
         try:
             if away:
-                _enter(source)
+                set_namespace(source, CLONE_NEWNET)
             with Netlink() as kernel:
                 kernel.move(self._find(interface).index, target)
         except OSError as error:
             raise Refusal(_reason(interface, error)) from None
         finally:
             if away:
-                _enter(self._home)
+                set_namespace(self._home, CLONE_NEWNET)
 
 
 def _reason(interface: str, error: OSError) -> str:
@@ -221,12 +220,6 @@ def _reason(interface: str, error: OSError) -> str:
     if error.errno == errno.EINVAL:
         return f"the kernel does not move {interface} between namespaces: use a veth or macvlan device"
     return f"cannot move {interface}: {error.strerror}"
-
-
-def _enter(namespace: int) -> None:
-    if _libc.setns(namespace, _CLONE_NEWNET):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
 
 
 def _number(namespaces: Iterable[str]) -> None:
@@ -245,7 +238,7 @@ def _address(interface: str) -> str:
     """The first IPv4 address of an interface; empty without one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         try:
-            found = fcntl.ioctl(handle, _SIOCGIFADDR, struct.pack("16s24x", interface.encode()))
+            answer = fcntl.ioctl(handle, _SIOCGIFADDR, struct.pack("16s24x", interface.encode()))
         except OSError:
             return ""
-    return socket.inet_ntoa(found[20:24])
+    return socket.inet_ntoa(answer[20:24])

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.machine import programs
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import UsageError
 from hostagent.options import Mode
+from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.family import Family
 
@@ -41,7 +42,6 @@ _TASKS, _TASKS_PER_SHARD, _TASKS_PER_SWITCH = 64, 8, 2
 _CPU, _CPU_PER_SERVER, _CPU_PER_AGENT_PROCESS, _CPU_PER_SWITCH_PORT = 1.0, 1e-3, 1.3e-3, 1e-3
 _CPU_PER_AGENT_AND_PORT, _CPU_PER_SWITCH_PORT_AND_BRIDGE = 0.16e-6, 73e-6
 
-Floats = NDArray[np.float64]
 
 _MEMORY, _OPEN_FILES = "memory", "open files of one program"
 

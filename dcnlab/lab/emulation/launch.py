@@ -7,12 +7,13 @@ links and switches are created.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
-from dcnlab.lab.emulation import netns, network, tunnels
+from dcnlab.lab.emulation import network, tunnels
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.running import Running, local
 from dcnlab.lab.emulation.stages import Report, Stages
@@ -22,6 +23,7 @@ from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
 from hostagent.client import AgentPool
+from hostagent.linux.channel import Message
 from topos.fabric import Fabric
 from topos.graph import Port
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.emulation.switches.answering import Answering
 
 OnLinkChange = Callable[[Port, bool], None]
-OnEvent = Callable[[dict[str, Any]], None]
+OnEvent = Callable[[Message], None]
 
 
 def launch(
@@ -77,6 +79,7 @@ def launch(
         if running.choice.kind in ("remote", "app") and not running.choice.tables:
             clock.stage("controller")
             controllers.wait_connected(running.choice, shards, running.connections, outside)
+    openvswitch.end_probes(shards)
     running.seconds = clock.finish()
     return running
 
@@ -127,7 +130,7 @@ def spawn_controller(
     With ``resume``, the links that are down, it takes over switches that have their tables already.
     """
 
-    def event(message: dict[str, Any]) -> None:
+    def event(message: Message) -> None:
         if message["event"] == "port":
             on_link_change(Port(fabric.index(message["switch"]), message["port"]), message["up"])
         elif message["event"] == "rest" and not message["served"]:

@@ -18,13 +18,16 @@ from mininet.node import Host, Node, OVSSwitch
 from mininet.util import waitListening
 
 from addressing.fields import ipv4, mac
-from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.host_namespaces import HostNamespaces
+from addressing.scheme import Scheme
+from addressing.unrouted import Unrouted
 from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
+from dcnlab.lab.emulation.namespaces import netns
+from dcnlab.lab.emulation.namespaces.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.running import Running, dpid, interface
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
+from topos.graph import Port
 
 
 class Interface(Intf):  # type: ignore[misc]
@@ -36,7 +39,7 @@ class Interface(Intf):  # type: ignore[misc]
             self.ip, self.prefixLen = ip, "32"
 
     def config(self, mac: Any = None, ip: Any = None, ifconfig: Any = None, **params: Any) -> dict[str, Any]:
-        """As of Mininet's ``TCIntf``: bandwidth, delay, jitter and loss, here of the link in both directions.
+        """As of Mininet's ``TCIntf``: bandwidth, delay, jitter and loss of what the interface sends.
 
         LabError for an address, which is the lab's, and for what no link of a lab has.
         """
@@ -45,7 +48,7 @@ class Interface(Intf):  # type: ignore[misc]
         if mac or ip or ifconfig:
             raise LabError("addresses of a lab follow from its scheme: config() cannot set them")
         params.pop("up", None)
-        self.link.impose(shape_of(params))
+        self.link.impose(shape_of(params), self.node)
         return {}
 
     def isUp(self, setUp: bool = False) -> bool:
@@ -56,8 +59,8 @@ class Interface(Intf):  # type: ignore[misc]
 
 
 _RUN = 'exec "$@"'
-#: Impairs a link: its number, and values as of ``dcnlab impair``.
-Impose = Callable[[int, dict[str, str]], object]
+#: Impairs a link: its number, the node that sends (empty: both directions), and values as of ``dcnlab impair``.
+Impose = Callable[[int, str, dict[str, str]], object]
 #: Mininet's names of what a link imposes, ours, and the unit of a number.
 _SHAPES = {"bw": ("rate", "Mbit"), "delay": ("delay", "ms"), "jitter": ("jitter", "ms"), "loss": ("loss", "%")}
 #: What Mininet's links have beside that and a lab need not impose: the ends, and how Mininet limits a rate.
@@ -66,15 +69,15 @@ _OTHERS = {"node1", "node2", "port1", "port2", "use_htb", "use_tbf", "use_hfsc",
 
 def shape_of(params: Mapping[str, Any]) -> dict[str, str]:
     """The impairments among the arguments of Mininet's ``TCLink`` and ``TCIntf``; LabError for others."""
-    found = {}
+    values = {}
     for name, value in params.items():
         if name in _SHAPES and value is not None and (value or name != "bw"):
             ours, unit = _SHAPES[name]
             has_unit = isinstance(value, str) and not value[-1:].isdigit()
-            found[ours] = value if has_unit else f"{value}{unit}"
+            values[ours] = value if has_unit else f"{value}{unit}"
         elif name not in {*_SHAPES, *_OTHERS} and value not in (None, False):
             raise LabError(f"links of a lab have no {name}: use bw, delay, jitter and loss")
-    return found
+    return values
 
 
 class LabLink:
@@ -85,12 +88,13 @@ class LabLink:
         self.number, self._impose = number, impose
         a.link = b.link = self
 
-    def impose(self, values: dict[str, str]) -> None:
-        """Impair the link in both directions, and say so."""
+    def impose(self, values: dict[str, str], sender: Node | None = None) -> None:
+        """Impair the link in both directions, or only what ``sender`` sends, and say so."""
         if values:
-            self._impose(self.number, values)
+            self._impose(self.number, str(sender or ""), values)
             shown = ", ".join(f"{name} {value}" for name, value in values.items())
-            info(f"*** {self.intf1.node}-{self.intf2.node}: {shown}, in each direction\n")
+            where = f"from {sender}" if sender else "in each direction"
+            info(f"*** {self.intf1.node}-{self.intf2.node}: {shown}, {where}\n")
 
     def __str__(self) -> str:
         return f"{self.intf1}<->{self.intf2}"
@@ -175,28 +179,28 @@ class LazyNode:
 
     def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
         """A process in the node's namespace, as Mininet's ``popen``."""
-        words = args[0] if len(args) == 1 else list(args)
-        if isinstance(words, str):
-            words = ["sh", "-c", words] if kwargs.pop("shell", False) else words.split()
+        argv = args[0] if len(args) == 1 else list(args)
+        if isinstance(argv, str):
+            argv = ["sh", "-c", argv] if kwargs.pop("shell", False) else argv.split()
         kwargs.setdefault("stdout", subprocess.PIPE)
         kwargs.setdefault("stderr", subprocess.PIPE)
-        return self._popen(list(words), **kwargs)
+        return self._popen(list(argv), **kwargs)
 
-    def inside(self, words: list[str]) -> list[str]:
+    def inside(self, argv: list[str]) -> list[str]:
         """A command line that runs in the node's namespace."""
-        return ["nsenter", f"--net={netns.path(self.netns)}", "--", *words]
+        return ["nsenter", f"--net={netns.path(self.netns)}", "--", *argv]
 
     @classmethod
     def setup(cls) -> None:
         """Nothing to do: `doctor` and the launch check the requirements."""
 
 
-def _split(root: Root, words: list[str]) -> tuple[list[str], list[str]]:
+def _split(root: Root, argv: list[str]) -> tuple[list[str], list[str]]:
     """What of a command line runs outside a root, and what in it: of Mininet's own for a shell, the shell."""
-    at = words.index("bash") if words[0] == "mnexec" and "bash" in words else 0
-    if not root.find(words[at]):
-        raise LabError(f"command not found in the image: {words[at]!r}")
-    return words[:at], words[at:]
+    at = argv.index("bash") if argv[0] == "mnexec" and "bash" in argv else 0
+    if not root.find(argv[at]):
+        raise LabError(f"command not found in the image: {argv[at]!r}")
+    return argv[:at], argv[at:]
 
 
 class LabHost(LazyNode, Host):  # type: ignore[misc]
@@ -329,6 +333,13 @@ class LabNet(Mininet):  # type: ignore[misc]
         self.links.append(LabLink(a, b, number, impose))
 
 
+def _address(scheme: Scheme, end: Port) -> str:
+    """The IPv4 address of an interface; empty where it has none."""
+    if isinstance(scheme, Unrouted) and end in scheme.plan.by_port:
+        return ipv4.text(scheme.plan.by_port[end][0])
+    return ipv4.text(scheme.ipv4(end.node)) if scheme.fabric.is_end_host(end.node) else ""
+
+
 def objects(running: Running, set_link: Callable[[str, str, bool], None], impose: Impose) -> LabNet:
     """The lab as Mininet objects: hosts, switches and links, which fail and are impaired through the lab."""
     fabric, scheme = running.fabric, running.scheme
@@ -354,7 +365,7 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None], impose
     for link in fabric.links():
         ends = []
         for end in (link.a, link.b):
-            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_end_host(end.node) else ""
+            address = _address(scheme, end)
             name = interface(fabric, end.node, end.number)
             hardware = mac.text(mac.hardware(end.node, end.number))
             ends.append(Interface(name, nodes[end.node], end.number, hardware, address))

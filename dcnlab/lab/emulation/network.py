@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from addressing.fields import ipv4, ipv6, mac
 from addressing.scheme import Scheme
+from addressing.unrouted import Unrouted
 from dcnlab.lab import naming
-from dcnlab.lab.emulation import netns, tunnels
+from dcnlab.lab.emulation import routing, tunnels
 from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
 from dcnlab.lab.emulation.stages import Stages
 from dcnlab.lab.emulation.switches import export, export_away, openvswitch
@@ -20,10 +22,10 @@ from dcnlab.lab.emulation.switches.rows import Bridge
 from dcnlab.lab.emulation.waiting import STALL, Process
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
-from dcnlab.lab.options.local_part import MTU, LocalPart
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.options.miswiring import wired
 from hostagent.client import AgentPlacement
-from hostagent.runtime.netlink import compute_checksums
+from hostagent.linux.netlink import compute_checksums
 from topos.fabric import Fabric
 from topos.graph import Link
 
@@ -48,11 +50,11 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
     looks through all its bridges at each event, which more than doubled the processor time of 32 of them.
     """
     fabric, shards = running.fabric, running.shards
-    large, target = not openvswitch.starts_early(shards), openvswitch.target(running.choice)
+    large, targets = not openvswitch.starts_early(shards), openvswitch.targets(running.choice)
     with ThreadPoolExecutor(1) as beside:
         if large:
             _create_hosts(running)
-        prepared = beside.submit(_prepare_switches, running, target)
+        prepared = beside.submit(_prepare_switches, running, targets)
         if not large:
             _create_hosts(running)
         clock.stage("links")
@@ -65,7 +67,7 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
         if large:
             _await_agents(running, clock)
         clock.stage("switches")
-        openvswitch.start_switches(shards, starting, target)
+        openvswitch.start_switches(shards, starting, targets)
         if running.flooding is not None:
             running.flooding.follow(())
         if running.datapath == "userspace":
@@ -78,21 +80,22 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 
 
-def _prepare_switches(running: Running, target: str) -> list[Process]:
+def _prepare_switches(running: Running, targets: Sequence[str]) -> list[Process]:
     """Start the databases of the switches, and the daemons too where there are few."""
     return openvswitch.prepare(
         running.shards,
         {"kernel": "system", "userspace": "netdev"}[running.datapath],
         offloads=running.config.offloads,
         versions=_versions(running),
-        controller=target,
+        controllers=targets,
         tls=running.outside.tls,
+        learning=isinstance(running.scheme, Unrouted),
     )
 
 
 def _versions(running: Running) -> tuple[str, ...]:
     """1.0 where the lab has ports block frames, 1.5 where our controller gives groups a hash basis."""
-    early = ("OpenFlow10",) if running.config.no_loops else ()
+    early = ("OpenFlow10",) if running.config.floods_along_tree else ()
     late = ("OpenFlow15",) if running.choice.tables else ()
     return (*early, "OpenFlow13", *late)
 
@@ -103,8 +106,8 @@ def _create_links(running: Running, guard: tunnels.Guard | None) -> None:
     if running.part is not None and guard is not None:
         if running.part.rejoins:
             guard.remove_tunnels(running.part.port)
-        tunnels.create(running.part, _tunnels(running, running.part), guard)
-    configure_plain_hosts(running, running.host_interfaces)
+        tunnels.create(running.part, tunnels_of(running, running.part), guard)
+    configure_servers(running, running.servers)
     running.introduce_hosts(running.scheme)
 
 
@@ -137,11 +140,12 @@ def _lead_to_collector(running: Running, server: int, number: int, guard: tunnel
 def _create_hosts(running: Running) -> None:
     """Create the servers' namespaces; with isolation they belong to user namespaces of their own."""
     names = list(map(running.fabric.name, running.servers))
+    settings = () if running.impairments.any_launched() else (netns.LARGE_SEGMENTS,)
     if running.isolation is None:
-        netns.create(names)
+        netns.create(names, settings=settings)
         return
     with owned_namespaces(len(names)) as enter_new:
-        netns.create(names, enter_new)
+        netns.create(names, enter_new, settings)
 
 
 def _await_agents(running: Running, clock: Stages) -> None:
@@ -170,7 +174,6 @@ def veth_pairs(running: Running) -> dict[int, netns.VethPair]:
     """One veth pair per link, by its number; servers that relay use no ARP."""
     fabric = running.fabric
     pairs: dict[int, netns.VethPair] = {}
-    mtu = running.part.mtu if running.part is not None else MTU
     for link in _links(running, ends=2):
         a, b = link.a, link.b
         pairs[link.index] = netns.VethPair(
@@ -180,11 +183,16 @@ def veth_pairs(running: Running) -> dict[int, netns.VethPair]:
             interface(fabric, b.node, b.number),
             running.namespace(b.node),
             mac.text(mac.hardware(b.node, b.number)),
-            arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
-            mtu=mtu,
+            arp=_asks(running),
+            mtu=running.mtu(link.index),
             index=netns.FIRST_INDEX + 2 * len(pairs),
         )
     return pairs
+
+
+def _asks(running: Running) -> bool:
+    """Whether nodes at a link ask each other for hardware addresses: agents do not."""
+    return not running.fabric.relaying
 
 
 def _links(running: Running, ends: int) -> Iterator[Link]:
@@ -194,7 +202,7 @@ def _links(running: Running, ends: int) -> Iterator[Link]:
             yield link
 
 
-def _tunnels(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
+def tunnels_of(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
     """The ends of links to other machines."""
     fabric = running.fabric
     for link in _links(running, ends=1):
@@ -205,7 +213,8 @@ def _tunnels(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
             running.namespace(end.node),
             mac.text(mac.hardware(end.node, end.number)),
             tunnels.index(fabric, link.index),
-            arp=fabric.is_end_host(link.a.node) or fabric.is_end_host(link.b.node),
+            running.mtu(link.index),
+            arp=_asks(running),
         )
 
 
@@ -215,23 +224,43 @@ def shape_shard(running: Running, shard: Shard) -> None:
 
 
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
-    """(namespace, interface) of both ends of every link whose ends are here; others have no carrier."""
+    """(namespace, interface) of the ends of links whose both ends are here, but not those that agents wait for;
+    others have no carrier."""
     for link in _links(running, ends=2):
-        yield from map(running.nic, (link.a, link.b))
+        for end in (link.a, link.b):
+            if running.agents is None or not running.fabric.is_server(end.node):
+                yield running.nic(end)
 
 
-def configure_plain_hosts(running: Running, interfaces: Mapping[int, str]) -> None:
-    """Set the addresses of plain hosts at their interfaces; the agent of a relay sets its own address."""
+def configure_servers(running: Running, servers: Iterable[int]) -> None:
+    """Set the addresses of these servers, but for relays, whose agents set them."""
     fabric, scheme = running.fabric, running.scheme
-    for node, name in interfaces.items():
+    if isinstance(scheme, Unrouted):
+        routing.configure(running, servers)
+        return
+    interfaces = running.host_interfaces
+    for node in (node for node in servers if node in interfaces):
+        name = interfaces[node]
         address = ipv4.text(scheme.ipv4(node))
         if not running.config.offloads:
             netns.inside(fabric.name(node), partial(compute_checksums, name))
         if 4 in scheme.ip_versions:
             netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
-        if 6 in scheme.ip_versions:
+        if 6 in netns.usable_versions(scheme.ip_versions):
             wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
             netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
+        if lines := list(_further_lines(running, node, name)):
+            netns.batch(["ip", "-n", fabric.name(node)], lines)
+
+
+def _further_lines(running: Running, node: int, name: str) -> Iterator[str]:
+    """The lines of ``ip -batch`` that give a plain host its further addresses."""
+    versions = netns.usable_versions(running.scheme.ip_versions)
+    for address in running.further.get(node, ()):
+        if 4 in versions:
+            yield f"address replace {ipv4.text(address)}/32 dev {name}"
+        if 6 in versions:
+            yield f"address replace {ipv6.text(ipv6.embed(address))}/128 dev {name} nodad preferred_lft 0"
 
 
 def placements(

@@ -17,10 +17,9 @@ from typing import Any
 
 #: Seconds within which a controller must accept a connection.
 CONNECT_TIMEOUT = 5.0
-#: What the forwarder gets with listening sockets, and with its connection to what corrects answers.
-_LISTENERS, ANSWERS = b"l", b"a"
-#: The files of TLS.
-TLS_FILES = ("key", "cert", "ca")
+#: What the forwarder gets with its connection to what corrects answers; with listening sockets it gets the
+#: number of the controller, a byte below this one.
+ANSWERS = b"a"
 
 
 class OutsideError(Exception):
@@ -33,8 +32,8 @@ class Opened:
 
     descriptors: dict[str, Any] = field(default_factory=dict)
     forwarder: subprocess.Popen[bytes] | None = None
-    #: Where the forwarder connects to.
-    remote: tuple[str, int] | None = None
+    #: Where the forwarder connects to: the host and port of each controller.
+    remotes: tuple[tuple[str, int], ...] = ()
 
     def renew_forwarder(self) -> int:
         """Start the forwarder again after its end; the session's end of its channel.
@@ -42,12 +41,11 @@ class Opened:
         It runs in the lab's process namespace, as all children of the guard do by now.  The shell ends at
         once, so that init reaps it.
         """
-        assert self.remote is not None
         self.end()
         ours, theirs = socket.socketpair()
         with theirs:
-            words = ["sh", "-c", 'exec "$@" &', "sh", *_forwarder(theirs, *self.remote)]
-            subprocess.run(words, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, check=False)
+            argv = ["sh", "-c", 'exec "$@" &', "sh", *_forwarder(theirs, self.remotes)]
+            subprocess.run(argv, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, check=False)
         return ours.detach()
 
     def end(self) -> None:
@@ -65,20 +63,21 @@ class Opened:
 
 
 def open_for(wanted: dict[str, Any]) -> Opened:
-    """Open what a request names: ``remote`` (host, port), ``tls`` (files), ``rest`` (a port, or 0).
+    """Open what a request names: ``remote`` (hosts and ports), ``tls`` (files), ``rest`` (a port, or 0).
 
     Raises OutsideError.  All descriptors are inherited.
     """
     opened = Opened()
     if "remote" in wanted:
-        host, port = wanted["remote"]
-        _check_reachable(host, port)
+        remotes = tuple((host, port) for host, port in wanted["remote"])
+        for host, port in remotes:
+            _check_reachable(host, port)
         ours, theirs = socket.socketpair()
         with theirs:
             opened.forwarder = subprocess.Popen(
-                _forwarder(theirs, host, port), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
+                _forwarder(theirs, remotes), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
             )
-        opened.remote = host, port
+        opened.remotes = remotes
         opened.descriptors["remote"] = _inherited(ours.detach())
     if "tls" in wanted:
         opened.descriptors["tls"] = {name: _file(name, path) for name, path in wanted["tls"].items()}
@@ -87,10 +86,11 @@ def open_for(wanted: dict[str, Any]) -> Opened:
     return opened
 
 
-def _forwarder(channel: socket.socket, host: str, port: int) -> list[str]:
+def _forwarder(channel: socket.socket, remotes: Iterable[tuple[str, int]]) -> list[str]:
     """The command line of the forwarder."""
+    ends = (str(word) for remote in remotes for word in remote)
     module = ["-P", "-m", "dcnlab.lab.emulation.switches.forwarder"]
-    return [sys.executable, *module, str(channel.fileno()), host, str(port)]
+    return [sys.executable, *module, str(channel.fileno()), *ends]
 
 
 def _check_reachable(host: str, port: int) -> None:
@@ -149,25 +149,25 @@ class Outside:
     _rest_of_line: bytes = b""
     _error: str = ""
     #: Those that the forwarder accepts connections at, should it be started again.
-    _listeners: list[socket.socket] = field(default_factory=list)
+    _listeners: list[list[socket.socket]] = field(default_factory=list)
 
     @classmethod
     def received(cls, descriptors: dict[str, Any]) -> Outside:
         """From the numbers of inherited descriptors, which only this process keeps from here on."""
-        found = cls()
+        outside = cls()
         for name in ("remote", "rest"):
             if name in descriptors:
                 handle = socket.socket(fileno=descriptors[name])
                 handle.set_inheritable(False)
-                setattr(found, name, handle)
+                setattr(outside, name, handle)
         for name, descriptor in descriptors.get("tls", {}).items():
             with os.fdopen(descriptor, "rb") as file:
-                found.tls[name] = file.read()
-        return found
+                outside.tls[name] = file.read()
+        return outside
 
-    def forward(self, listeners: Iterable[socket.socket]) -> None:
-        """Let the forwarder accept what connects to these sockets."""
-        self._listeners = [listener.dup() for listener in listeners]
+    def forward(self, listeners: Iterable[Iterable[socket.socket]]) -> None:
+        """Let the forwarder accept what connects to these sockets, those of each controller."""
+        self._listeners = [[listener.dup() for listener in some] for some in listeners]
         self._send_listeners()
 
     def _send_listeners(self) -> None:
@@ -177,7 +177,8 @@ class Outside:
             with theirs:
                 socket.send_fds(self.remote, [ANSWERS], [theirs.fileno()])
             self.serve_answers(ours)
-        socket.send_fds(self.remote, [_LISTENERS], [listener.fileno() for listener in self._listeners])
+        for number, some in enumerate(self._listeners):
+            socket.send_fds(self.remote, [bytes((number,))], [listener.fileno() for listener in some])
 
     def renew(self, remote: int) -> None:
         """Go on with a new forwarder, by the descriptor of its channel."""

@@ -29,6 +29,8 @@ def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:
         raise UsageError(f"{what} are refused to root here: {CONTAINER_REMEDY}")
     if config.nat and programs.find(broker.NAT_PROGRAM) is None:
         raise UsageError(f"nat needs {broker.NAT_PROGRAM}: apt-get install {broker.NAT_PROGRAM}")
+    if config.ssh and programs.find("sshd") is None:
+        raise UsageError("ssh needs sshd: apt-get install openssh-server")
     _check_images(config)
     return scheme
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
-from dcnlab.lab.autoconfig import configuring, remote
+from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.autoconfig.side import Side
-from dcnlab.lab.emulation import neighbours
-from dcnlab.lab.emulation.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.images.roots import Root, Roots
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.links.impairments import Impairments
+from dcnlab.lab.emulation.namespaces import neighbours
+from dcnlab.lab.emulation.namespaces.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches.connections import Connections
 from dcnlab.lab.emulation.switches.flooding import FloodingTree
@@ -26,11 +26,13 @@ from dcnlab.lab.options import images
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.link_shape import bits_per_second
 from dcnlab.lab.options.local_part import LocalPart
+from hostagent import further_addresses
 from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Link, Port
 
 if TYPE_CHECKING:
+    from dcnlab.lab.contract.lab import Configured
     from dcnlab.lab.emulation.switches.answering import Answering
 
 #: No agent is started again as often, and no supervisor of agents.  Not multiples of 256: credits know a
@@ -53,11 +55,7 @@ class Running:
     receive_buffers: ReceiveBuffers | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     #: The last autoconfiguration, where servers started without addresses.
-    aacm: dict[str, Any] = field(default_factory=dict)
-    #: The number of autoconfigurations so far.
-    epoch: int = 0
-    #: This machine's part in the autoconfiguration of several, from its first step on.
-    side: Side | None = None
+    configured: Configured | None = None
     #: What the lab reaches outside its sandbox.
     outside: Outside = field(default_factory=Outside)
     #: The hardware addresses that plain hosts know as permanent neighbours.
@@ -88,9 +86,18 @@ class Running:
         if self.part is not None:  # without other machines nobody knows anything of them any more
             self.generation += _RESTARTS
 
-    def local_ends(self, link: Link) -> list[tuple[str, str]]:
-        """(namespace, interface) of the ends of a link that are on this machine."""
-        return [self.nic(end) for end in (link.a, link.b) if self.here(end.node)]
+    def local_ends(self, link: Link) -> dict[int, tuple[str, str]]:
+        """(namespace, interface) of the ends of a link that are on this machine, by node."""
+        return {end.node: self.nic(end) for end in (link.a, link.b) if self.here(end.node)}
+
+    @cached_property
+    def _stated_mtus(self) -> dict[int, int]:
+        return self.config.mtus(self.fabric)
+
+    def mtu(self, link: int) -> int:
+        """The MTU of a link."""
+        stated = self._stated_mtus.get(link, self.config.mtu)
+        return stated if self.part is None else min(stated, self.part.mtu)
 
     def tunnel_ends(self, link: Link) -> list[Port]:
         """The end of a link to another machine that is on this one; none of other links."""
@@ -114,11 +121,26 @@ class Running:
         return self._shard_of[switch]
 
     @cached_property
+    def watched_servers(self) -> Sequence[int]:
+        """The servers of this machine that have no agent, and whose carriers tell of failures all the same."""
+        if self.fabric.relaying:
+            return ()
+        return [node for node in self.servers if not self.fabric.is_end_host(node)]
+
+    @cached_property
     def host_interfaces(self) -> dict[int, str]:
         """The interface of each plain host, by server."""
         fabric = self.fabric
         hosts = filter(fabric.is_end_host, self.servers)
         return {node: interface(fabric, node, next(port for port, _ in fabric.ports(node))) for node in hosts}
+
+    @cached_property
+    def further(self) -> Mapping[int, Sequence[int]]:
+        """The further addresses of servers that have such."""
+        found: dict[int, list[int]] = {}
+        for address, server in further_addresses.parse(self.config.addresses, self.scheme).items():
+            found.setdefault(server, []).append(address)
+        return found
 
     def introduce_hosts(self, scheme: Scheme) -> None:
         """Have plain hosts know each other's hardware addresses under ``scheme``, which failures may change."""
@@ -126,7 +148,7 @@ class Running:
             return  # hosts ask, and a controller that is not ours has them answered
         now = neighbours.addresses(scheme)
         changed = {server: mac_ for server, mac_ in now.items() if self.known.get(server) != mac_}
-        neighbours.install(scheme, changed, self.host_interfaces)
+        neighbours.install(scheme, changed, self.host_interfaces, self.further)
         self.known = now
 
     @property
@@ -149,18 +171,8 @@ class Running:
         return configuring.side(self.agents, scheme, self.servers)
 
     def configure(self, scheme: Scheme) -> None:
-        """Let the servers configure themselves; LabError with every error found."""
-        self.epoch += 1
-        self.aacm = configuring.configure([self.configuring(scheme)], scheme, self.epoch)
-
-    def take_step(self, scheme: Scheme, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Take one step of an autoconfiguration on several machines, or note what all have ``found``."""
-        if request["step"] == "note":
-            self.aacm = request["found"]
-            return {}
-        if request["step"] == "prepare" or self.side is None:
-            self.side = self.configuring(scheme)
-        return remote.answer(self.side, request)
+        """Let the servers configure themselves, for the first time; LabError with every error found."""
+        self.configured = configuring.configure([self.configuring(scheme)], scheme, 1)
 
     def __post_init__(self) -> None:
         self.choice = self.config.choice()
@@ -168,7 +180,7 @@ class Running:
             self.generation = self.part.rejoins * _STARTS * _RESTARTS
         self.connections = Connections(self.shards)
         #: Where the switches flood, if they do it along a tree.
-        self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None
+        self.flooding = FloodingTree(self.fabric, self.shards) if self.config.floods_along_tree else None
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
         #: Starts programs in hosts that are isolated.
         self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
@@ -194,12 +206,12 @@ class Running:
         node = self.fabric.index(switch)
         if port not in dict(self.fabric.ports(node)):
             return 0.0
-        rate = self.impairments.shape(self.fabric.link_at(node, port)).rate
+        rate = self.impairments.shape((self.fabric.link_at(node, port), node)).rate
         return bits_per_second(rate) if rate else 0.0
 
 
 def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]:
-    """Those of the nodes that are on this machine."""
+    """Return which of the nodes are on this machine."""
     return nodes if part is None else [node for node in nodes if node in part.nodes]
 
 

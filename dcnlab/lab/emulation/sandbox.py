@@ -13,7 +13,6 @@ Guard and init import nothing heavy.  The command passes two descriptors:
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
@@ -24,26 +23,31 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from hostagent.linux.mounts import (
+    NODEV,
+    NOSUID,
+    CoveredError,
+    close_mounts,
+    mount,
+    mount_proc,
+    protect_settings,
+    replace_sys,
+)
+from hostagent.linux.namespaces import (
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUTS,
+    become_root,
+    die_with_parent,
+    unshare,
+)
+
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.broker import Broker
     from dcnlab.lab.emulation.outside import Opened
 
-CLONE_FS = 0x00000200
-CLONE_NEWNS = 0x00020000
-CLONE_NEWUTS = 0x04000000
-CLONE_NEWIPC = 0x08000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWPID = 0x20000000
-CLONE_NEWNET = 0x40000000
-
-_MS_PRIVATE_REC = 0x40000 | 0x4000
-_MS_NOSUID_NODEV = 0x2 | 0x4
-_MS_BIND, _MS_REMOUNT, _MS_RDONLY, _MS_NOEXEC = 0x1000, 0x20, 0x1, 0x8
-_MS_REC, _MS_MOVE = 0x4000, 0x2000
-_MNT_DETACH = 2
-#: Folders of /proc/sys whose settings are those of the whole machine.
-_MACHINE_SETTINGS = ("abi", "debug", "dev", "fs", "kernel", "vm")
-_PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
 #: The exit code after a request that cannot be met, which leaves no log.
 _REFUSED = 2
@@ -62,45 +66,6 @@ CONTAINER_REMEDY = "give the container the capabilities SYS_ADMIN, NET_ADMIN and
 #: How a container shows all of /proc and /sys.  Where parts are covered the kernel allows only root of the
 #: machine to mount new ones.
 COVERED_REMEDY = "start the container with --security-opt systempaths=unconfined, in Podman unmask=ALL"
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-class CoveredError(PermissionError):
-    """The kernel refuses a new /proc, as it does where parts of the present one are covered."""
-
-
-def unshare(flags: int) -> None:
-    """unshare(2); raises OSError."""
-    if _libc.unshare(flags):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-
-
-def set_namespace(descriptor: int, kind: int) -> None:
-    """setns(2) of the calling thread; raises OSError."""
-    if _libc.setns(descriptor, kind):
-        number = ctypes.get_errno()
-        raise OSError(number, f"setns: {os.strerror(number)}")
-
-
-def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
-    """mount(2); raises OSError that names the target."""
-    if _libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()):
-        number = ctypes.get_errno()
-        raise OSError(number, f"mounting {kind or source} on {target}: {os.strerror(number)}")
-
-
-def detach(folder: str) -> None:
-    """Unmount a folder with all that is mounted below it; raises OSError."""
-    if _libc.umount2(folder.encode(), _MNT_DETACH):
-        number = ctypes.get_errno()
-        raise OSError(number, f"unmounting {folder}: {os.strerror(number)}")
-
-
-def die_with_parent() -> None:
-    """Ask the kernel for SIGKILL when the parent ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main() -> None:
@@ -222,15 +187,6 @@ def _remove_groups(lab: str) -> None:
         limits.remove_all(lab)
 
 
-def become_root() -> None:
-    """Enter a new user namespace in which this user is root."""
-    uid, gid = os.geteuid(), os.getegid()
-    unshare(CLONE_NEWUSER)
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
-
-
 def remedy(settings: Path = Path("/proc/sys"), root: bool | None = None) -> str:
     """How this user can make namespaces, from the kernel settings that forbid it."""
     for name, closed, opened in _CLOSING_SETTINGS:
@@ -292,7 +248,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         close_mounts()
         mount_proc()
         _close_machine(Path(request["socket"]).parent)
-        mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
+        mount("tmpfs", "/run", "tmpfs", NOSUID | NODEV, "mode=755")
         replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
@@ -318,69 +274,7 @@ def _close_machine(sockets: Path) -> None:
     The settings of network namespaces stay writable: each namespace has its own.
     """
     protect_settings()
-    mount("tmpfs", str(sockets), "tmpfs", _MS_NOSUID_NODEV, "mode=700")
-
-
-def close_mounts() -> None:
-    """Keep what this mount namespace mounts from all others."""
-    mount("none", "/", "", _MS_PRIVATE_REC)
-
-
-def mount_proc() -> None:
-    """Mount the /proc of this process namespace; raises OSError."""
-    try:
-        mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
-    except PermissionError as error:
-        raise CoveredError(*error.args) from error
-
-
-def mount_sys(folder: str) -> None:
-    """Mount the /sys of this network namespace, read-only where the kernel allows no other."""
-    try:
-        mount("sysfs", folder, "sysfs", _MS_NOSUID_NODEV)
-    except PermissionError:
-        mount("sysfs", folder, "sysfs", _MS_NOSUID_NODEV | _MS_NOEXEC | _MS_RDONLY)
-
-
-def replace_sys() -> None:
-    """Give this network namespace a /sys of its own, with the machine's cgroups and so on in it.
-
-    Where a container forbids it the machine's stays, which names the machine's interfaces.
-    """
-    new = Path("/run/sys")
-    new.mkdir(exist_ok=True)
-    with contextlib.suppress(OSError):
-        mount_sys_with_others(new)
-        mount(str(new), "/sys", "", _MS_MOVE)
-    with contextlib.suppress(OSError):
-        new.rmdir()
-
-
-def mount_sys_with_others(folder: Path) -> None:
-    """Mount the /sys of this network namespace, and in it what is mounted in /sys; raises OSError."""
-    mount_sys(str(folder))
-    for path in _mounts_below("/sys"):
-        with contextlib.suppress(OSError):  # the new one has no such folder
-            mount(path, str(folder / Path(path).relative_to("/sys")), "", _MS_BIND | _MS_REC)
-
-
-def _mounts_below(folder: str) -> list[str]:
-    """What is mounted in a folder, without what is mounted below that."""
-    found: list[str] = []
-    for line in Path("/proc/thread-self/mountinfo").read_text().splitlines():
-        path = line.split()[4]
-        below = any(path == one or path.startswith(f"{one}/") for one in found)
-        if path.startswith(f"{folder}/") and not below:
-            found.append(path)
-    return found
-
-
-def protect_settings() -> None:
-    """Make the settings of the whole machine in /proc/sys read-only."""
-    for setting in (Path("/proc/sys", name) for name in _MACHINE_SETTINGS):
-        if setting.exists():
-            mount(str(setting), str(setting), "", _MS_BIND)
-            mount("none", str(setting), "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID_NODEV)
+    mount("tmpfs", str(sockets), "tmpfs", NOSUID | NODEV, "mode=700")
 
 
 def fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.options.local_part import LocalPart
 from topos.fabric import Fabric
 
@@ -30,6 +30,7 @@ class Tunnel:
     namespace: str
     mac: str
     index: int
+    mtu: int
     arp: bool
 
 
@@ -62,7 +63,7 @@ def _line(part: LocalPart, tunnel: Tunnel) -> str:
     remote = part.peers[tunnel.link]
     wide = " udp6zerocsumrx" if ipaddress.ip_address(remote).version == 6 else ""
     return (
-        f"link add name {tunnel.interface} address {tunnel.mac} mtu {part.mtu} index {tunnel.index}"
+        f"link add name {tunnel.interface} address {tunnel.mac} mtu {tunnel.mtu} index {tunnel.index}"
         f" netns NETNS/{tunnel.namespace} up{arp} type vxlan id {tunnel.link + 1}"
         f" local {part.address} remote {remote} dstport {part.port} nolearning{wide}"
     )

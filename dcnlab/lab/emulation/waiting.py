@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dcnlab.lab.errors import LabError
-from hostagent import process_exit
+from hostagent.linux import process_exit
 
 #: Seconds without progress after which a stage of a launch fails.
 STALL = 60.0

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.events.kinds import KINDS, Dropped, Event
 
 #: Events that a journal keeps: those of cutting a node of the largest labs, several times.
@@ -36,7 +37,7 @@ class Record:
         """The kind of the event."""
         return self.event.kind
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Number and times, then the kind, the fields and the text of the event."""
         times = {"at": round(self.at, 6), "clock": round(self.clock, 6)}
         return {"number": self.number, **times, **self.event.to_json(), "text": self.event.text()}
@@ -91,9 +92,9 @@ class Journal:
         """
         with self._changed:
             newer = itertools.takewhile(lambda record: record.number > after, reversed(self._records))
-            found = list(newer)[::-1]
-            missed = self._last - after - len(found)
-        chosen = [record for record in found if not kinds or record.kind in kinds]
+            records = list(newer)[::-1]
+            missed = self._last - after - len(records)
+        chosen = [record for record in records if not kinds or record.kind in kinds]
         return [self._gap(after + missed, missed), *chosen] if missed > 0 else chosen
 
     def wait(self, after: int, timeout: float) -> bool:

@@ -10,8 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from dcnlab.lab.contract.values import JsonObject
+from dcnlab.lab.events.phrases import arguments, count, figures, listed
+
 #: Names that a line of text lists before it says how many more there are.
 _SHOWN = 4
+#: Commands that change links, as they are told.
+_LINKS = {"fail": "Cut", "restore": "Restored"}
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,9 @@ class Event(ABC):
 
     @abstractmethod
     def text(self) -> str:
-        """The event in one line."""
+        """The event in one sentence, without the full stop."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The kind and the fields; an empty or unknown field is there as well."""
         return {"kind": self.kind, **{item.name: getattr(self, item.name) for item in fields(self)}}
 
@@ -38,7 +43,10 @@ class LabState(Event):
     detail: str = ""
 
     def text(self) -> str:
-        return f"{self.state}: {self.detail}" if self.detail else self.state
+        sentence = {"ready": "The lab is ready", "ending": "The lab ends"}.get(
+            self.state, f"The lab: {self.state}"
+        )
+        return f"{sentence}: {self.detail}" if self.detail else sentence
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class LinkChanged(Event):
     cause: str = "carrier"
 
     def text(self) -> str:
-        return f"{'-'.join(self.link)} {'up' if self.up else 'down'}, {self._because()}"
+        return f"{'-'.join(self.link)} {'came up' if self.up else 'went down'}: {self._because()}"
 
     def _because(self) -> str:
         answers = "answers again" if self.up else "does not answer"
@@ -79,7 +87,7 @@ class TablesChanged(Event):
     ms: float
 
     def text(self) -> str:
-        return f"{self.switch} has carried out {_count(self.flow_mods, 'flow mod')} after {self.ms:g} ms"
+        return f"{self.switch} carried out {count(self.flow_mods, 'flow mod')} after {self.ms:g} ms"
 
 
 @dataclass(frozen=True)
@@ -95,13 +103,28 @@ class LearnedFailures(Event):
     revision: int = 0
 
     def text(self) -> str:
-        return f"{self.who}: {_count(len(self.down), 'link')} down"
+        know = "know" if self.who.startswith("all ") else "knows"
+        who = self.who.replace("all agents", "All agents").replace("the controller", "The controller")
+        return f"{who} {know} of {count(len(self.down), 'failed link')}"
+
+
+@dataclass(frozen=True)
+class ChangedInOrder(Event):
+    """Agents and switches have changed in an order without loops: in so many ``turns``, which took ``ms``."""
+
+    kind: ClassVar[str] = "ordered"
+    turns: int
+    ms: float
+    revision: int = 0
+
+    def text(self) -> str:
+        return f"Nodes have changed in an order without loops: {count(self.turns, 'turn')} in {self.ms:g} ms"
 
 
 @dataclass(frozen=True)
 class Converged(Event):
     """Agents and tables agree with the link state of this ``revision``, on all machines that answer, ``ms``
-    after the first change since they agreed last; or the ``error``."""
+    after the first change since they agreed last was asked for, or was seen; or the ``error``."""
 
     kind: ClassVar[str] = "converged"
     down: Sequence[int]
@@ -110,7 +133,9 @@ class Converged(Event):
     revision: int = 0
 
     def text(self) -> str:
-        return self.error or f"{_count(len(self.down), 'link')} down, {self.ms:g} ms after the first change"
+        if self.error:
+            return f"Not converged: {self.error}"
+        return f"Converged after {self.ms:g} ms, with {count(len(self.down), 'link')} down"
 
 
 @dataclass(frozen=True)
@@ -123,7 +148,7 @@ class Configured(Event):
     servers: Mapping[str, float] = field(default_factory=dict)
 
     def text(self) -> str:
-        return f"{_count(len(self.servers), 'server')} by {self.protocol} in {self.ms:g} ms"
+        return f"{count(len(self.servers), 'server')} agreed on addresses by {self.protocol} in {self.ms:g} ms"
 
 
 @dataclass(frozen=True)
@@ -135,7 +160,7 @@ class SwitchConnection(Event):
     connected: bool
 
     def text(self) -> str:
-        return f"{self.switch} {'is connected to' if self.connected else 'has lost'} the controller"
+        return f"{self.switch} {'connected to' if self.connected else 'lost'} the controller"
 
 
 @dataclass(frozen=True)
@@ -148,7 +173,7 @@ class ProcessEnded(Event):
     reason: str = ""
 
     def text(self) -> str:
-        return f"{_of(self.process, self.nodes)}: {self.reason or 'it has ended'}"
+        return f"{_of(self.process, self.nodes)} ended" + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass(frozen=True)
@@ -162,7 +187,7 @@ class ProcessRestarted(Event):
     ms: float = 0.0
 
     def text(self) -> str:
-        return f"{_of(self.process, self.nodes)}: runs again after {self.ms:g} ms (restart {self.attempt})"
+        return f"{_of(self.process, self.nodes)} runs again after {self.ms:g} ms (restart {self.attempt})"
 
 
 @dataclass(frozen=True)
@@ -177,7 +202,7 @@ class ProcessStopped(Event):
 
     def text(self) -> str:
         what = "hangs" if self.hangs else "is stopped" if self.stopped else "continues"
-        return f"{_of(self.process, self.nodes)}: it {what}"
+        return f"{_of(self.process, self.nodes)} {what}"
 
 
 @dataclass(frozen=True)
@@ -189,12 +214,13 @@ class CommandStarted(Event):
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
-        return " ".join([self.op, *(_values(value) for value in self.arguments.values() if value)])
+        return " ".join([self.op, *(listed(value) for value in self.arguments.values() if value)])
 
 
 @dataclass(frozen=True)
 class CommandEnded(Event):
-    """The command with the event number ``command`` has ended; ``result`` is a summary of its outcome."""
+    """The command with the event number ``command`` has ended; ``arguments`` are those that it started with,
+    and ``result`` is a summary of its outcome."""
 
     kind: ClassVar[str] = "command-ended"
     command: int
@@ -202,9 +228,19 @@ class CommandEnded(Event):
     ms: float
     result: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
-        return f"{self.op} after {self.ms:g} ms: {self.error or _words(self.result) or 'done'}"
+        what = " ".join([self.op, *(listed(value) for value in self.arguments.values() if value)])
+        if self.error:
+            return f"{what} failed after {self.ms:g} ms: {self.error}"
+        if self.op in _LINKS:
+            return f"{_LINKS[self.op]} {self._links()}: {figures(_without(self.result, 'up')) or 'done'}"
+        return f"{what} took {self.ms:g} ms" + (f": {said}" if (said := figures(self.result)) else "")
+
+    def _links(self) -> str:
+        names = list(self.arguments.get("names", ()))
+        return "-".join(names[:2]) if self.arguments.get("kind") == "link" else f"all links of {listed(names)}"
 
 
 @dataclass(frozen=True)
@@ -216,7 +252,7 @@ class MeasurementStarted(Event):
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
-        return f"{self.name} {_words(self.arguments)}".rstrip()
+        return " ".join(filter(None, (self.name, arguments(self.arguments), "started")))
 
 
 @dataclass(frozen=True)
@@ -231,7 +267,9 @@ class MeasurementEnded(Event):
     error: str = ""
 
     def text(self) -> str:
-        return f"{self.name} after {self.ms:g} ms: {self.error or _words(self.figures) or 'done'}"
+        if self.error:
+            return f"{self.name} failed after {self.ms:g} ms: {self.error}"
+        return f"{self.name} took {self.ms:g} ms" + (f": {said}" if (said := figures(self.figures)) else "")
 
 
 @dataclass(frozen=True)
@@ -254,7 +292,7 @@ class Dropped(Event):
     count: int
 
     def text(self) -> str:
-        return f"{self.count} older events were dropped"
+        return f"{count(self.count, 'older event')} were dropped"
 
 
 #: The classes by name.
@@ -268,18 +306,5 @@ def _of(process: str, nodes: Sequence[str]) -> str:
     return f"{process} of {', '.join(nodes[:_SHOWN])}{more}"
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def _words(values: Mapping[str, Any]) -> str:
-    """Arguments or figures as words; without those that are empty."""
-    return " ".join(_word(name, value) for name, value in values.items() if value not in (None, "", [], (), {}))
-
-
-def _word(name: str, value: Any) -> str:
-    return f"{name}={_values(value, ',')}"
-
-
-def _values(value: Any, between: str = " ") -> str:
-    return between.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _without(values: Mapping[str, Any], name: str) -> JsonObject:
+    return {key: value for key, value in values.items() if key != name}

@@ -6,10 +6,6 @@ live_path.py  a packet's path in a running lab, through tables of any controller
 trace.py     what a switch does with a frame, by Open vSwitch's own account
 reach.py      which nodes a packet can pass
 sightings.py  where one real packet arrives
-capture.py   tcpdump in a node, and at the connections to the controller
-conversation.py  the capture of several interfaces as one
-pcapng.py    the format that says by which interface a packet came
-snooping.py  what one switch and its controller say
 flows.py     a switch's entries with live counters
 flow_rates.py  their rates, from two looks
 queues.py    what waits at interfaces, and what was dropped there

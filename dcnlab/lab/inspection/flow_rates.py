@@ -9,13 +9,13 @@ def rates(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[float, floa
     """Packets and bits per second of each entry of ``now`` since ``before``; 0 for an entry that is new."""
     seconds = now["at"] - before["at"]
     known = {_key(entry): entry for entry in before["flows"]}
-    found = []
+    pairs = []
     for entry in now["flows"]:
         old = known.get(_key(entry), entry)
         new = entry["packets"] < old["packets"]  # it was removed and added again
         packets, size = (0, 0) if new else (entry["packets"] - old["packets"], entry["bytes"] - old["bytes"])
-        found.append((packets / seconds, 8 * size / seconds) if seconds > 0 else (0.0, 0.0))
-    return found
+        pairs.append((packets / seconds, 8 * size / seconds) if seconds > 0 else (0.0, 0.0))
+    return pairs
 
 
 def _key(entry: dict[str, Any]) -> tuple[Any, ...]:

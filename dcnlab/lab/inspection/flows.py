@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import re
 import time
-from typing import Any
 
+from controller.openflow import ofctl
+from dcnlab.lab.contract.switches import FlowEntries, FlowEntry
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.running.lab import RunningLab
-
-_FLOW = re.compile(
-    r"cookie=(?P<cookie>0x[0-9a-f]+), duration=(?P<duration>[\d.]+)s, table=(?P<table>\d+),"
-    r" n_packets=(?P<packets>\d+), n_bytes=(?P<bytes>\d+), (?P<rest>.*) ?actions=(?P<actions>.*)"
-)
-_PRIORITY = re.compile(r"^priority=(\d+),?")
-_DEFAULT_PRIORITY = 32768
+from dcnlab.lab.running.local_machine import LocalMachine
 
 
-def parse(line: str) -> dict[str, Any] | None:
+def parse(line: str) -> FlowEntry | None:
     """An entry of ``ovs-ofctl dump-flows``; None for a line that is none.  ``duration`` is in seconds."""
-    found = _FLOW.fullmatch(line.strip())
-    if found is None:
+    stated = ofctl.entry(line)
+    if stated is None:
         return None
-    options, _, match = found["rest"].strip().rpartition(", ")
-    *flags, match = match.split(" ")
-    priority = _PRIORITY.match(match)
-    return {
-        "table": int(found["table"]),
-        "priority": int(priority[1]) if priority else _DEFAULT_PRIORITY,
-        "match": _PRIORITY.sub("", match),
-        "actions": found["actions"],
-        "cookie": found["cookie"],
-        "options": ", ".join([*filter(None, [options]), *flags]),
-        "packets": int(found["packets"]),
-        "bytes": int(found["bytes"]),
-        "duration": float(found["duration"]),
-    }
+    counted = stated.statistics
+    return FlowEntry(
+        table=int(counted["table"]),
+        priority=stated.priority,
+        match=",".join(stated.match),
+        actions=stated.actions,
+        cookie=counted["cookie"],
+        options=", ".join(stated.options),
+        packets=int(counted["n_packets"]),
+        bytes=int(counted["n_bytes"]),
+        duration=float(counted["duration"].removesuffix("s")),
+    )
 
 
-def flows(session: RunningLab, node: int) -> dict[str, Any]:
+def flows(session: LocalMachine, node: int) -> FlowEntries:
     """The entries of a switch, of the first table and the highest priority first, and when they were read on
     the monotonic clock; UsageError for servers."""
     name = session.fabric.name(node)
@@ -46,6 +37,6 @@ def flows(session: RunningLab, node: int) -> dict[str, Any]:
         raise UsageError(f"{name} is a server, which has no flow entries: `dcnlab tables` shows its rule")
     text = session.running.shard(name).run("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", name)
     at = time.monotonic()
-    found = [entry for entry in map(parse, text.splitlines()) if entry is not None]
-    found.sort(key=lambda entry: (entry["table"], -entry["priority"], entry["match"]))
-    return {"switch": name, "at": at, "flows": found}
+    entries = [entry for entry in map(parse, text.splitlines()) if entry is not None]
+    entries.sort(key=lambda entry: (entry.table, -entry.priority, entry.match))
+    return FlowEntries(name, at, entries)

@@ -6,31 +6,29 @@ another one, by any controller, the step names that entry, and the path goes on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from addressing.fields import mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Hop, pick
 from controller.core import address
 from dcnlab.lab import naming
+from dcnlab.lab.contract.switches import PathStep
 from dcnlab.lab.inspection import explain, tables
 from dcnlab.lab.inspection.explain import Follow, Step
-from dcnlab.lab.running.network import Frame, Network
+from dcnlab.lab.network.snapshot import Frame, Network
 from hostagent.forwarding.framing import Framing
 from topos.graph import Port
 
-Steps = list[dict[str, Any]]
+Steps = list[PathStep]
 #: Where a frame arrives, and the frame.
 Arrival = tuple[Port, Frame]
 
 
-def explained(network: Network, request: Mapping[str, Any]) -> Steps:
-    """The steps between the servers ``a`` and ``b`` of a request, which may say whom to ``follow``."""
-    names = request["a"], request["b"]
-    source, destination = (naming.server(network.fabric, name, network.scheme) for name in names)
-    return steps(network, source, destination, Follow(request.get("follow", Follow.heaviest)))
+def explained(network: Network, a: str, b: str, follow: str) -> Steps:
+    """The steps between servers of these names."""
+    source, destination = (naming.server(network.fabric, name, network.scheme) for name in (a, b))
+    return steps(network, source, destination, Follow(follow))
 
 
 def steps(network: Network, source: int, destination: int, follow: Follow = Follow.heaviest) -> Steps:
@@ -52,13 +50,13 @@ def steps(network: Network, source: int, destination: int, follow: Follow = Foll
 
 def decisions(network: Network, source: int, destination: int, arrivals: list[Arrival]) -> Steps:
     """What the source and each node does with a packet that was seen to arrive there."""
-    walk, found = _Walk(network, destination, Follow.heaviest), []
+    walk, steps = _Walk(network, destination, Follow.heaviest), []
     for number, (at, frame) in enumerate([(Port(source, 0), Frame(0, 0, 0, 0)), *arrivals]):
         following = arrivals[number][0] if number < len(arrivals) else None
         before = None if following is None else network.fabric.peer(following.node, following.number)
         walk.taken = before.number if before is not None and before.node == at.node else 0
-        found.append(walk.arrive(at, frame)[0] if number else walk.sent(source))
-    return found
+        steps.append(walk.arrive(at, frame)[0] if number else walk.sent(source))
+    return steps
 
 
 @dataclass
@@ -79,26 +77,26 @@ class _Walk:
 
     def onward(self, arrivals: list[Arrival]) -> Steps:
         """The steps from where a packet, or its copies, arrive."""
-        found: Steps = []
+        steps: Steps = []
         while arrivals:
             if len(arrivals) > 1:
                 branches = (self.onward([arrival]) for arrival in arrivals)
                 first = next(branches)
-                arriving = (branch for branch in (first, *branches) if branch and branch[-1]["delivered"])
-                return [*found, *next(arriving, first)]
+                arriving = (branch for branch in (first, *branches) if branch and branch[-1].delivered)
+                return [*steps, *next(arriving, first)]
             (at, frame), *_ = arrivals
             name = self.fabric.name(at.node)
             if arrivals[0] in self.seen:
                 return [
-                    *found,
+                    *steps,
                     _shown(Step(name, "drops in the end: the packet goes round in a circle", False)),
                 ]
             self.seen.add(arrivals[0])
             step, arrivals = self.arrive(at, frame)
-            found.append(step)
-        return found
+            steps.append(step)
+        return steps
 
-    def sent(self, source: int) -> dict[str, Any]:
+    def sent(self, source: int) -> PathStep:
         """The source's step, by the port that the packet has taken."""
         headers = self.scheme.headers(source, self.destination, self.links)
         if not self.taken:
@@ -113,7 +111,7 @@ class _Walk:
         reason = f"sends by port {self.taken} to {self._peer(source, self.taken)}"
         return _shown(Step(self.fabric.name(source), reason, False))
 
-    def arrive(self, at: Port, frame: Frame) -> tuple[dict[str, Any], list[Arrival]]:
+    def arrive(self, at: Port, frame: Frame) -> tuple[PathStep, list[Arrival]]:
         """What a node does with a frame at a port of it, and where that frame arrives next."""
         if not self.fabric.is_server(at.node):
             return self.switch(at, frame)
@@ -137,7 +135,7 @@ class _Walk:
             step = explain.step(self.scheme, hop, self.destination, self.links)
         return self._ended(step, hop, frame)
 
-    def switch(self, at: Port, frame: Frame) -> tuple[dict[str, Any], list[Arrival]]:
+    def switch(self, at: Port, frame: Frame) -> tuple[PathStep, list[Arrival]]:
         """A switch's step: by the scheme's entry where that one decides, else by the one that does."""
         hop = self._hop(at.node, self._header(at, frame)) if self.ours and self._labelled(frame) else None
         expected = "" if hop is None else tables.matching(self.scheme, at.node, hop.header, self.links)
@@ -201,5 +199,5 @@ class _Walk:
         return "no node" if peer is None else self.fabric.name(peer.node)
 
 
-def _shown(step: Step, installed: bool | None = None, overrides: str = "") -> dict[str, Any]:
-    return {**asdict(step), "installed": installed, "overrides": overrides}
+def _shown(step: Step, installed: bool | None = None, overrides: str = "") -> PathStep:
+    return PathStep.from_json({**asdict(step), "installed": installed, "overrides": overrides})

@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import interface
-from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.running.network import Frame
+from dcnlab.lab.network.snapshot import Frame
+from dcnlab.lab.running.local_machine import LocalMachine
 from topos.fabric import Fabric
 from topos.graph import Port
 
@@ -62,7 +62,9 @@ class _Frame(NamedTuple):
 
 
 @contextlib.contextmanager
-def taps(lab: RunningLab, identity: int, nodes: Collection[int] | None = None) -> Iterator[list[socket.socket]]:
+def taps(
+    lab: LocalMachine, identity: int, nodes: Collection[int] | None = None
+) -> Iterator[list[socket.socket]]:
     """A tap in every namespace of this machine's nodes, or of ``nodes``, for echo requests with an identifier.
 
     The kernel takes some milliseconds to close each: a large lab is better watched in part.
@@ -76,12 +78,12 @@ def taps(lab: RunningLab, identity: int, nodes: Collection[int] | None = None) -
         yield opened
 
 
-def _ours(lab: RunningLab) -> tuple[int, ...]:
+def _ours(lab: LocalMachine) -> tuple[int, ...]:
     """The nodes of this machine."""
     return (*lab.running.servers, *lab.running.switches)
 
 
-def read(lab: RunningLab, opened: list[socket.socket]) -> list[Passage]:
+def read(lab: LocalMachine, opened: list[socket.socket]) -> list[Passage]:
     """What the taps have seen at the ports of this machine's nodes."""
     fabric = lab.fabric
     ports = {
@@ -117,24 +119,24 @@ def arrivals(fabric: Fabric, machines: Sequence[Sequence[Passage]], source: int)
 
 def _corrections(fabric: Fabric, machines: Sequence[Sequence[Passage]]) -> list[int]:
     """Nanoseconds to add to the times of each machine, so that nothing arrives before it was sent."""
-    found, todo = {0: 0}, [0]
+    offsets, todo = {0: 0}, [0]
     while todo:
         number = todo.pop()
         sent = {
-            fabric.peer(node, port): at + found[number]
+            fabric.peer(node, port): at + offsets[number]
             for node, port, leaves, at, _ in reversed(machines[number])
             if leaves
         }
-        for other in set(range(len(machines))) - found.keys():
+        for other in set(range(len(machines))) - offsets.keys():
             gaps = [
                 sent[Port(node, port)] - at
                 for node, port, leaves, at, _ in machines[other]
                 if not leaves and Port(node, port) in sent
             ]
             if gaps:
-                found[other] = max(0, *gaps)
+                offsets[other] = max(0, *gaps)
                 todo.append(other)
-    return [found.get(number, 0) for number in range(len(machines))]
+    return [offsets.get(number, 0) for number in range(len(machines))]
 
 
 def _tap(identity: int) -> socket.socket:

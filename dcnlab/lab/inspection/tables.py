@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
-from controller import dump, plan, rules
-from dcnlab.lab.running import settling
-from dcnlab.lab.running.lab import RunningLab
+from controller import plan, rules
+from controller.openflow import dump
+from dcnlab.lab.contract.switches import TableComparison
+from dcnlab.lab.running import convergence
+from dcnlab.lab.running.local_machine import LocalMachine
 from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
     from dcnlab.lab.switchpath.driver import SwitchFastPath
 
+_TIMEOUTS = re.compile(r"(?:idle|hard)_timeout=\d+, ?")
 _OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE))
 
 
@@ -42,38 +46,39 @@ def matching(scheme: Scheme, node: int, header: Header, links: LinkState = ALL_U
     return next(rule.text for rule in plan.desired_table(scheme, node, links).rules if rule.key == key)
 
 
-def installed(session: RunningLab, switch: str) -> list[str]:
+def installed(session: LocalMachine, switch: str) -> list[str]:
     """What Open vSwitch holds for a switch, one line per rule and group."""
     shard = session.running.shard(switch)
     dumps = [shard.run("ovs-ofctl", "-O", "OpenFlow13", kind, switch) for kind in ("dump-flows", "dump-groups")]
     return [line for text in dumps for line in dump.normal_lines(text)]
 
 
-def compare(session: RunningLab, node: int) -> dict[str, Any]:
+def compare(session: LocalMachine, node: int) -> TableComparison:
     """Predicted and installed entries of a node, and whether they are equal (None for servers); with the
     switch fast path also the packets that the kernel has forwarded by each installed one (``by_kernel``)."""
     fabric, state = session.fabric, session.controller_state
     scheme = session.running.scheme
     expected = predicted(scheme.with_failures(state) if state else scheme, node, state)
     name = fabric.name(node)
-    found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
-    if not fabric.is_server(node):
-        order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
-        lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
-        ours = lines if session.running.choice.kind == "ours" else list(filter(is_ours, lines))
-        found.update(installed=lines, equal=ours == expected if session.running.choice.tables else None)
-        if session.switch_path is not None:
-            session.switch_path.await_tables()
-            found["by_kernel"] = [_by_kernel(session.switch_path, name, line) for line in lines]
-    return found
+    if fabric.is_server(node):
+        return TableComparison(name, expected, None, None)
+    order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
+    lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
+    ours = lines if session.running.choice.kind == "ours" else list(filter(is_ours, lines))
+    by_kernel = None
+    if session.switch_path is not None:
+        session.switch_path.await_tables()
+        by_kernel = [_by_kernel(session.switch_path, name, line) for line in lines]
+    equal = ours == expected if session.running.choice.tables else None
+    return TableComparison(name, expected, lines, equal, by_kernel)
 
 
-def wrong(session: RunningLab) -> list[str]:
+def wrong(session: LocalMachine) -> list[str]:
     """The switches of this machine that do not hold the entries that the scheme predicts; not those that do not
     run."""
-    fabric, dead = session.fabric, settling.dead_nodes(session)
+    fabric, dead = session.fabric, convergence.dead_nodes(session)
     switches = (node for node in session.running.switches if node not in dead)
-    return [fabric.name(node) for node in switches if compare(session, node)["equal"] is False]
+    return [fabric.name(node) for node in switches if compare(session, node).equal is False]
 
 
 def is_ours(line: str) -> bool:
@@ -84,7 +89,7 @@ def is_ours(line: str) -> bool:
 def _by_kernel(path: SwitchFastPath, switch: str, line: str) -> int:
     """Packets that the switch fast path has forwarded by an installed entry."""
     try:
-        return path.packets(switch, dump.parse_rule(line))
+        return path.packets(switch, dump.parse_rule(_TIMEOUTS.sub("", line)))
     except dump.DumpError:  # a group, or an entry of a kind that is left to the switch
         return 0
 

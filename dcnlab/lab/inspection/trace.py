@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from addressing.fields import ipv4, mac
+from dcnlab.lab.contract.switches import FlowEntry
 from dcnlab.lab.emulation.switches import appctl
 from dcnlab.lab.inspection import flows
-from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.running.network import Frame, Network, Verdict
+from dcnlab.lab.network.snapshot import Frame, Verdict
+from dcnlab.lab.running.local_machine import LocalMachine
 from topos.graph import Port
 
 _ENTRY = re.compile(r"^ ?(\d+)\. (?:(\S*), )?priority (\d+)", re.MULTILINE)
@@ -28,7 +28,7 @@ _OUTPUT = re.compile(r"(?:^|,)(\d+)(?=,|$)")
 _NESTED = re.compile(r"\([^()]*\)")
 
 
-def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:
+def ask(session: LocalMachine, at: Port, frame: Frame) -> Verdict:
     """What the switch does with a frame that arrives at that port of it."""
     name = session.fabric.name(at.node)
     rundirs = [session.running.shard(name).rundir]
@@ -38,17 +38,11 @@ def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:
     actions, final = _ACTIONS.search(text), _FINAL.search(text)
     done = actions[1] if actions else ""
     return Verdict(
-        _entry(text, flows.flows(session, at.node)["flows"], {name: port for name, port, _ in ports}),
+        _entry(text, flows.flows(session, at.node).flows, {name: port for name, port, _ in ports}),
         tuple(_outputs(done, {there: port for _, port, there in ports})),
         _changed(frame, final[1]) if final else frame,
         "userspace" in done or "controller" in done,
     )
-
-
-def network(session: RunningLab) -> Network:
-    """The network of a lab on one machine."""
-    ours, links = session.running.choice.tables, session.link_state.state()
-    return Network(session.scheme, links, ours, lambda at, frame: ask(session, at, frame))
 
 
 def _described(frame: Frame, port: int) -> str:
@@ -70,7 +64,7 @@ def _number(value: str) -> int:
     return int.from_bytes(bytes(map(int, value.split("."))), "big")
 
 
-def _entry(text: str, known: list[dict[str, Any]], names: dict[str, int]) -> str:
+def _entry(text: str, known: list[FlowEntry], names: dict[str, int]) -> str:
     """The last entry that matched, as Open vSwitch prints it; empty where none did."""
     matched = _ENTRY.findall(text)
     if not matched:
@@ -78,10 +72,10 @@ def _entry(text: str, known: list[dict[str, Any]], names: dict[str, int]) -> str
     table, match, priority = matched[-1]
     match = _IN_PORT.sub(lambda found: f"in_port={names.get(found[1], found[1])}", match)
     keys = int(table), int(priority), match
-    entry = next((e for e in known if (e["table"], e["priority"], e["match"]) == keys), None)
+    entry = next((e for e in known if (e.table, e.priority, e.match) == keys), None)
     where = f"table={table}, " if table != "0" else ""
     words = f"{where}priority={priority}{',' if match else ''}{match}"
-    return words if entry is None else f"cookie={entry['cookie']}, {words} actions={entry['actions']}"
+    return words if entry is None else f"cookie={entry.cookie}, {words} actions={entry.actions}"
 
 
 def _ports(text: str, bridge: str) -> list[tuple[str, int, int]]:

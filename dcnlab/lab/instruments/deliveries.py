@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.echo import ping_pairs
+from dcnlab.lab.instruments.packets.echo import ping_pairs
+from dcnlab.lab.instruments.packets.taps import MOST_CROSSINGS, Packet, Taps
 from dcnlab.lab.instruments.probe import Context, at_once
 from dcnlab.lab.instruments.proof import ProofProbe
-from dcnlab.lab.instruments.taps import MOST_CROSSINGS, Packet, Taps
-from dcnlab.lab.running import settling
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running import convergence
+from dcnlab.lab.running.local_machine import LocalMachine
 from topos.fabric import Fabric
 
 Pair = tuple[str, str]
@@ -31,14 +31,14 @@ _MOST_CUT = 40
 class DeliveriesProbe(ProofProbe):
     """One machine: in which condition it is, what its servers send, and where packets pass there."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._open = contextlib.ExitStack()
         self._taps: Taps | None = None
 
-    def condition(self) -> settling.Condition:
-        """That of the machine."""
-        return settling.condition(self.lab)
+    def condition(self) -> convergence.Convergence:
+        """Return the condition of the machine."""
+        return convergence.condition(self.lab)
 
     def watch(self, identity: int) -> None:
         """Count echo requests and replies with that identifier wherever they pass, from now on.
@@ -85,14 +85,14 @@ class Deliveries:
         return any((self.lost, self.unexpected, self.duplicated, self.misdelivered, self.loops))
 
 
-def conditions(fabric: Fabric, probes: Sequence[DeliveriesProbe]) -> settling.Whole:
-    """In which condition the machines of a lab are."""
+def conditions(fabric: Fabric, probes: Sequence[DeliveriesProbe]) -> convergence.Whole:
+    """Return the condition of each machine of a lab."""
     absent = frozenset(node for node in range(fabric.size) if not any(probe.runs(node) for probe in probes))
-    return settling.Whole(fabric, at_once(probes, lambda probe: probe.condition()), absent)
+    return convergence.Whole(fabric, at_once(probes, lambda probe: probe.condition()), absent)
 
 
 def check(
-    fabric: Fabric, probes: Sequence[DeliveriesProbe], whole: settling.Whole, most: int, lossy: bool = False
+    fabric: Fabric, probes: Sequence[DeliveriesProbe], whole: convergence.Whole, most: int, lossy: bool = False
 ) -> Deliveries:
     """Ask at most ``most`` pairs that a path joins, and some that none joins, and look at where all packets of
     this passed.  Where links are ``lossy``, pairs without an answer are asked again."""
@@ -113,7 +113,7 @@ def check(
     return Deliveries(len(joined) + len(parted), lost, unexpected, **wrong)
 
 
-def _pairs(whole: settling.Whole, most: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _pairs(whole: convergence.Whole, most: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Ordered pairs of servers that a path joins, and those that none joins, by networkx."""
     draw = random.Random(most)
     joined = [pair for piece in whole.connected() for pair in itertools.permutations(sorted(piece), 2)]
@@ -129,8 +129,8 @@ def _some(draw: random.Random, pairs: list[tuple[int, int]], most: int) -> list[
 def _unanswered(
     probes: Sequence[DeliveriesProbe], pairs: Sequence[tuple[int, int]], timeout: float, identity: int
 ) -> list[Pair]:
-    found = at_once(probes, lambda probe: probe.unanswered(pairs, timeout, identity))
-    return sorted((a, b) for some in found for a, b in some)
+    pairs_left = at_once(probes, lambda probe: probe.unanswered(pairs, timeout, identity))
+    return sorted((a, b) for some in pairs_left for a, b in some)
 
 
 def _wrong_deliveries(taps: Taps, names: dict[str, str]) -> tuple[list[str], list[str]]:

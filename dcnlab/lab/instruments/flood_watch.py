@@ -17,13 +17,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.events.kinds import Alarm
-from dcnlab.lab.instruments.counters import link_counters
-from dcnlab.lab.instruments.port_counters import PortCounters
-from dcnlab.lab.running import foreign
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.instruments.counting.counters import link_counters
+from dcnlab.lab.instruments.counting.port_counters import PortCounters
+from dcnlab.lab.running import controller_status
+from dcnlab.lab.running.local_machine import LocalMachine
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ _GROUP_ONLY = ((0x30, 0, 0, 0), (0x45, 0, 1, 1), (0x06, 0, 0, 512), (0x06, 0, 0,
 class FloodWatch:
     """Looks now and then; :attr:`line` says what was seen last."""
 
-    def __init__(self, lab: RunningLab) -> None:
+    def __init__(self, lab: LocalMachine) -> None:
         self._lab, self._read = lab, link_counters(lab).ports
         self.line = ""
 
@@ -59,7 +59,7 @@ class FloodWatch:
 
     def _report(self, said: list[str]) -> list[str]:
         """Add what is new about the control of the switches to the lab's journal and log."""
-        lines = [*foreign.status(self._lab.running).notes, *([self.line] if self.line else [])]
+        lines = [*controller_status.status(self._lab.running).notes, *([self.line] if self.line else [])]
         kinds = {line.partition(":")[0] for line in said}
         for line in lines:
             if line.partition(":")[0] not in kinds:  # the numbers in a line may change all the time
@@ -68,10 +68,10 @@ class FloodWatch:
         return lines
 
     def _look(self, before: Sequence[PortCounters], now: Sequence[PortCounters], seconds: float) -> str:
-        found = busiest(before, now, seconds)
-        if found is None:
+        place = busiest(before, now, seconds)
+        if place is None:
             return ""
-        port, rate = found
+        port, rate = place
         fabric = self._lab.fabric
         name = interface(fabric, fabric.index(port.switch), port.port)
         shard = self._lab.running.shard(port.switch)
@@ -84,7 +84,7 @@ class FloodWatch:
         )
 
 
-def begin(lab: RunningLab) -> None:
+def begin(lab: LocalMachine) -> None:
     """Watch a lab whose switches somebody else controls; what is seen is among the lab's notices."""
     watch = FloodWatch(lab)
     threading.Thread(target=watch.run, daemon=True, name="floods").start()

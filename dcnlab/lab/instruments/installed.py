@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.running import settling
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running import convergence
+from dcnlab.lab.running.local_machine import LocalMachine
 from dcnlab.verifier.openflow import reading
 from dcnlab.verifier.openflow.tables import Switch
 
@@ -21,33 +21,41 @@ _PAUSE, _WORKERS = 0.02, 8
 Dumps = dict[str, list[str]]
 
 
-def dumps(session: RunningLab, within: float) -> Dumps:
+class _Last:
+    """The last reading of this machine."""
+
+    def __init__(self, _: object) -> None:
+        self.dumps: Dumps = {}
+
+
+def dumps(session: LocalMachine, within: float) -> Dumps:
     """What the switches of this machine hold.  LabError unless two readings agree within some seconds."""
-    deadline, before = time.monotonic() + within, _read(session)
+    deadline, last = time.monotonic() + within, session.own(_Last)
     while True:
-        now = _read(session)
-        if now == before:
+        before, now = last.dumps, _read(session)
+        last.dumps = now
+        if now == before:  # also if that was read long ago, for an earlier check
             return now
         if time.monotonic() >= deadline:
             changed = sorted(name for name in now if now[name] != before.get(name))
             raise LabError(f"the tables change all the time: {', '.join(changed[:4])}; try again")
-        before = now
-        time.sleep(_PAUSE)
+        if before:
+            time.sleep(_PAUSE)
 
 
-def _read(session: RunningLab) -> Dumps:
-    dead = settling.dead_nodes(session)
+def _read(session: LocalMachine) -> Dumps:
+    dead = convergence.dead_nodes(session)
     names = [session.fabric.name(node) for node in session.running.switches if node not in dead]
     with ThreadPoolExecutor(_WORKERS) as pool:
         return dict(zip(names, pool.map(lambda name: _dump(session, name), names), strict=True))
 
 
-def _dump(session: RunningLab, name: str) -> list[str]:
+def _dump(session: LocalMachine, name: str) -> list[str]:
     shard = session.running.shard(name)
     texts = (shard.run("ovs-ofctl", "-O", "OpenFlow13", "--no-names", kind, name) for kind in _KINDS)
     return [_COUNTERS.sub("", text) for text in texts]
 
 
-def switches(found: Mapping[str, list[str]]) -> dict[str, Switch]:
+def switches(dumps: Mapping[str, list[str]]) -> dict[str, Switch]:
     """The switches of some dumps, by name."""
-    return {name: reading.switch(name, *texts) for name, texts in found.items()}
+    return {name: reading.switch(name, *texts) for name, texts in dumps.items()}

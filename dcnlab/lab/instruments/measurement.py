@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from dcnlab.lab.instruments import arguments
+from dcnlab.lab.contract import fields as arguments
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.instruments.probe import Context as Context
 from dcnlab.lab.instruments.result import Result
 
@@ -46,6 +47,8 @@ class Measurement(ABC, Generic[R]):
     stoppable: ClassVar[bool] = False
     #: Whether it returns what it has measured, as a result with ``partial``, when the client stops it early.
     interruptible: ClassVar[bool] = False
+    #: Whether what it finds depends on how fast the machine is: a verdict then says whether that was enough.
+    timed: ClassVar[bool] = True
     #: Command lines for the help; LAB stands for a lab's name.
     examples: ClassVar[tuple[str, ...]] = ()
 
@@ -53,7 +56,7 @@ class Measurement(ABC, Generic[R]):
     def run(self, lab: Any, context: Any) -> R:
         """Measure, in the process that serves the lab; raises LabError or UsageError.
 
-        ``lab`` is a :class:`MeasuredLab`; where one machine runs all of it, the running lab itself.
+        ``lab`` is the coordinator of the lab, as a :class:`MeasuredLab`.
         """
 
     def check(self) -> None:
@@ -64,7 +67,7 @@ class Measurement(ABC, Generic[R]):
         """Raise UsageError for files that are missing or wrong; only where they are."""
 
     @classmethod
-    def targets(cls, text: object) -> dict[str, Any]:
+    def targets(cls, text: object) -> JsonObject:
         """The arguments that the value of a scenario entry stands for; ValueError with half a sentence."""
         return arguments.read_servers(cls, text)
 
@@ -83,13 +86,13 @@ class Measurement(ABC, Generic[R]):
                 return typing.cast(type[R], typing.get_args(base)[0])
         raise TypeError(f"{cls.__name__} must be a subclass of Measurement[its result]")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The arguments as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """The measurement with these arguments; UsageError when they are wrong."""
-        found = arguments.from_json(cls, value)
-        found.check()
-        return found
+        wanted = arguments.from_json(cls, value)
+        wanted.check()
+        return wanted

@@ -19,14 +19,15 @@ from addressing.fields import ipv4
 from addressing.header import Field
 from addressing.scheme import Scheme
 from dcnlab.lab import python_process
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments import mptcp_connection
 from dcnlab.lab.instruments.probe import Context, Probe
-from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.network.endpoint import Endpoint
 from topos.graph import LinkState
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 _PORT = 7431
 _TUN = "dcn0"
@@ -87,7 +88,7 @@ def additional_addresses(
 class MptcpProbe(Probe):
     """The servers of one machine at the ends of connections."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._addresses = contextlib.ExitStack()
         self._receiver: subprocess.Popen[str] | None = None
@@ -103,35 +104,35 @@ class MptcpProbe(Probe):
 
     def listen(self, server: int, seconds: float, subflows: int) -> None:
         """Start what receives one connection that sends for some seconds; returns when it listens."""
-        words = ("serve", _kind(subflows), _alias(server, 1), str(_PORT), f"{seconds:g}")
-        self._receiver = self._start(server, *words)
-        python_process.next_line(self._receiver, "connection")
+        argv = ("serve", _kind(subflows), _alias(server, 1), str(_PORT), f"{seconds:g}")
+        self._receiver = self._start(server, *argv)
+        python_process.next_line(self._receiver, "connection", mptcp_connection.Listening)
 
     def send(self, client: int, server: int, seconds: float, subflows: int) -> int:
         """Send over one connection for some seconds: plain TCP over the first path, or with ``subflows`` > 0
         Multipath TCP; the number of subflows."""
-        words = ("send", _kind(subflows), _alias(server, 1), str(_PORT), _alias(client, 1), f"{seconds:g}")
-        sender = self._start(client, *words, str(subflows))
+        argv = ("send", _kind(subflows), _alias(server, 1), str(_PORT), _alias(client, 1), f"{seconds:g}")
+        sender = self._start(client, *argv, str(subflows))
         try:
             self.context.terminate_with_client(sender)
-            return int(python_process.next_line(sender, "connection")["subflows"])
+            return python_process.next_line(sender, "connection", mptcp_connection.Sent).subflows
         finally:
             _end(sender)
 
     def received(self) -> float:
         """Received Mb/s of the connection."""
         assert self._receiver is not None
-        found = python_process.next_line(self._receiver, "connection")
+        received = python_process.next_line(self._receiver, "connection", mptcp_connection.Received)
         _end(self._receiver)
-        return round(float(found["bytes"]) * 8 / float(found["seconds"]) / 1e6, 1)
+        return round(received.bytes * 8 / received.seconds / 1e6, 1)
 
     def close(self) -> None:
         if self._receiver is not None:
             _end(self._receiver)
         self._addresses.close()
 
-    def _start(self, server: int, *words: str) -> subprocess.Popen[str]:
-        program = python_process.command("dcnlab.lab.instruments.mptcp_connection", *words)
+    def _start(self, server: int, *argv: str) -> subprocess.Popen[str]:
+        program = python_process.command("dcnlab.lab.instruments.mptcp_connection", *argv)
         command = self.lab.inside(self.lab.fabric.name(server), program)
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

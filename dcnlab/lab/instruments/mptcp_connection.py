@@ -3,18 +3,19 @@
     python -m dcnlab.lab.instruments.mptcp_connection serve tcp|mptcp ADDRESS PORT
     python -m dcnlab.lab.instruments.mptcp_connection send  tcp|mptcp ADDRESS PORT FROM SECONDS SUBFLOWS
 
-The server prints the JSON line ``{}`` once it listens, and at the end the ``bytes`` that it received and
-in how many ``seconds``.  The client prints the number of ``subflows`` while it sent.  The measurement
-begins when the connection has all its subflows.
+The server prints a line of JSON once it is :class:`Listening`, and at the end what it has :class:`Received`.
+The client prints what it has :class:`Sent`.  The measurement begins when the connection has all its subflows.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import sys
 import time
+from dataclasses import dataclass
+
+from dcnlab.lab import python_process
 
 _SOL_MPTCP, _MPTCP_INFO = 284, 1
 #: In struct mptcp_info: the number of further subflows, and the flag of a fallback to TCP.
@@ -27,13 +28,33 @@ _TIMEOUT, _CONNECT = 10.0, 40.0
 _MARK = b"G"
 
 
+@dataclass(frozen=True)
+class Listening:
+    """The server listens."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """The bytes that the server received, and in how many seconds."""
+
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The number of subflows while the client sent."""
+
+    subflows: int
+
+
 def serve(kind: str, address: str, port: int, seconds: float) -> None:
     """Accept one connection, which sends for some seconds, and count the bytes after its mark until its end."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _KINDS[kind]) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(1)
-        _print({})
+        python_process.print_line(Listening())
         # The listener stays open: it accepts the additional subflows.
         connection, _ = listener.accept()
         with connection:
@@ -60,7 +81,7 @@ def _count(connection: socket.socket, seconds: float) -> None:
         if total < 1:  # only the mark so far
             begun = last
         total += count
-    _print({"bytes": max(total, 0), "seconds": max(last - begun, 1e-9)})
+    python_process.print_line(Received(max(total, 0), max(last - begun, 1e-9)))
 
 
 def send(kind: str, address: str, port: int, source: str, seconds: float, wanted: int) -> None:
@@ -79,7 +100,7 @@ def send(kind: str, address: str, port: int, source: str, seconds: float, wanted
         with contextlib.suppress(TimeoutError):  # nothing was acknowledged for so long: what was sent counts
             while time.monotonic() < end:
                 connection.send(data)
-        _print({"subflows": subflows})
+        python_process.print_line(Sent(subflows))
 
 
 def _subflows(connection: socket.socket, wanted: int) -> int:
@@ -96,10 +117,6 @@ def _subflows(connection: socket.socket, wanted: int) -> int:
         if subflows >= wanted or time.monotonic() > end:
             return subflows
         time.sleep(0.01)
-
-
-def _print(words: dict[str, float]) -> None:
-    print(json.dumps(words), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,16 +22,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.instruments.packets.sockets import enlarge_receive_buffer
 from dcnlab.lab.instruments.probe import Context, Probe, at_once
-from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
-from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.network.endpoint import Endpoint
 from hostagent.runtime.devices import TUN_NAME
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 Progress = Callable[[int, int], None]
 
@@ -116,7 +116,7 @@ class _Sink:
 class OverloadProbe(Probe):
     """The servers of one machine that send and receive; they work in a thread of their own."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._sinks: list[_Sink] = []
         self._sources: list[_Source] = []
@@ -239,11 +239,11 @@ class Traffic:
     def _listen(self) -> dict[int, int]:
         """The port of each receiver."""
         receivers = sorted({target for _, target in self.flows})
-        found: dict[int, int] = {}
+        ports: dict[int, int] = {}
         for probe in self.probes:
             some = [server for server in receivers if probe.runs(server)]
-            found |= zip(some, probe.listen(some), strict=True)
-        return found
+            ports |= zip(some, probe.listen(some), strict=True)
+        return ports
 
     def _over(self, idle: float) -> bool:
         """Whether no packet will arrive any more, after ``idle`` seconds without one."""
@@ -256,8 +256,8 @@ class Traffic:
 
 def total(counters: Sequence[dict[str, int]]) -> dict[str, int]:
     """The counters of all machines: sums, and the fullest buffer."""
-    found = {name: sum(one[name] for one in counters) for name in counters[0]}
-    return found | {"fullest": max(one["fullest"] for one in counters)}
+    sums = {name: sum(one[name] for one in counters) for name in counters[0]}
+    return sums | {"fullest": max(one["fullest"] for one in counters)}
 
 
 def congestion(running: Running) -> dict[str, int]:
@@ -275,7 +275,7 @@ def congestion(running: Running) -> dict[str, int]:
 
 def _dropped_by_queues(shard: Shard) -> int:
     """Packets that the full queues of switch ports dropped."""
-    words = ["tc", "-n", shard.netns, "-s", "-j", "qdisc", "show"]
-    queues = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout or "[]")
+    argv = ["tc", "-n", shard.netns, "-s", "-j", "qdisc", "show"]
+    queues = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout or "[]")
     ports = {name for bridge in shard.bridges for name, _ in bridge.ports}
     return sum(int(row.get("drops", 0)) for row in queues if row.get("dev") in ports and "root" not in row)

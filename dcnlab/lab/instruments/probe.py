@@ -2,25 +2,27 @@
 
 A measurement runs in one process.  On each machine it opens a :class:`Probe`, which does there what needs the
 namespaces, switches and agents of that machine.  On this machine its methods are called; on others they are
-asked for by messages, in which the arguments and the answers are JSON (:mod:`dcnlab.lab.instruments.plain`).
+asked for by messages, in which the arguments and the answers are JSON (:mod:`dcnlab.lab.contract.codec`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
-from hostagent.channel import ChannelError
+from hostagent.linux.channel import ChannelError
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 
 class Probe:
@@ -33,7 +35,7 @@ class Probe:
     #: Seconds by which the machine's monotonic clock is ahead of that of the process that measures.
     ahead: float = 0.0
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         self.lab, self.context = lab, context
 
     def runs(self, node: int) -> bool:
@@ -80,8 +82,16 @@ class Context:
         """Report how much is done, of how much, and what is being done."""
         self._report(done, of, what)
 
-    def wait(self, seconds: float | None) -> None:
-        """Wait for some seconds (None: without limit), or until the client stops the measurement."""
+    def wait(self, seconds: float | None, what: str = "") -> None:
+        """Wait for some seconds (None: without limit), or until the client stops the measurement; with ``what``
+        it reports each second of them."""
+        begun = time.monotonic()
+        if what and seconds is not None:
+            while (passed := time.monotonic() - begun) < seconds:
+                self.progress(int(passed), math.ceil(seconds), what)
+                if self._stopping.wait(min(1.0, seconds - passed)):
+                    return
+            return
         self._stopping.wait(seconds)
 
     def stopped(self) -> bool:
@@ -102,6 +112,12 @@ class Context:
 
         terminate_with_client(self._call.channel.socket, process)
 
+    def silent(self) -> Context:
+        """For probes beside those of the measurement: what stops or leaves that does not reach them."""
+        context = self._with_report(lambda done, of, what: None)
+        context._stopping = _Stopping(self._call, listens=False)
+        return context
+
     # --- the machines ---------------------------------------------------------
 
     def probe(self, kind: type[P], node: int) -> AbstractContextManager[P]:
@@ -120,9 +136,9 @@ class Context:
         self._call.progress({"done": done, "of": of, "what": what})
 
     def _with_report(self, report: Callable[[int, int, str], None]) -> Context:
-        found = copy.copy(self)
-        found._report = report
-        return found
+        context = copy.copy(self)
+        context._report = report
+        return context
 
 
 class _Stopping:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.options.config import LabConfig
     from dcnlab.verifier.checking import Report
     from dcnlab.verifier.installed import Installed
+    from dcnlab.verifier.watch import Watch
     from topos.graph import LinkState
 
 #: Violations of one kind that are shown, and pairs of one.
@@ -44,7 +47,8 @@ class VerifyResult(Result):
     """What was checked and what does not hold.
 
     ``pairs`` and ``classes`` are the numbers of pairs and of starts of other packets (0 if not asked for),
-    ``unanalysed`` the pairs of which it is not known what happens, for ``reasons``.
+    ``unanalysed`` the pairs of which it is not known what happens, for ``reasons``; ``may_drop`` the meters
+    that packets pass.
     """
 
     switches: int
@@ -55,6 +59,7 @@ class VerifyResult(Result):
     found: list[FoundViolation]
     unanalysed: int
     reasons: list[str]
+    may_drop: list[str]
     read_ms: float
     check_ms: float
 
@@ -81,6 +86,8 @@ class VerifyResult(Result):
                 yield f"{kind}: {len(some) - _SHOWN} more; --json shows all"
         for reason in self.reasons[:_SHOWN]:
             yield f"not analysed: {reason}"
+        for meter in self.may_drop[:_SHOWN]:
+            yield f"may drop: {meter}"
 
 
 def _lines(one: FoundViolation) -> Iterator[str]:
@@ -116,39 +123,82 @@ def prove(
     probes: Sequence[ProofProbe],
     any_packet: bool = False,
     within: float = 10.0,
+    kept: Kept | None = None,
 ) -> VerifyResult:
-    """Read the tables of all machines, each until two readings agree within some seconds, and check them."""
+    """Read the tables of all machines, each until two readings agree within some seconds, and check them.
+
+    With ``kept``, only what has changed since it was last given is checked again.
+    """
+    begun = time.monotonic()
+    texts: dict[str, list[str]] = {}
+    for part in at_once(probes, lambda probe: probe.dumps(within)):
+        texts |= part
+    read = time.monotonic()
+    with (kept or Kept()).watched(scheme, links, config, texts) as watch:
+        reports = [watch.report()]
+        if any_packet:
+            reports.append(_any_packet(watch.model))
+        checked = time.monotonic()
+        return _result(watch.model, reports, 1000 * (read - begun), 1000 * (checked - read))
+
+
+class Kept:
+    """The last check of a lab."""
+
+    def __init__(self, _: object = None) -> None:
+        self._lock = threading.Lock()
+        self._of: tuple[object, ...] = ()
+        self._texts: dict[str, list[str]] = {}
+        self._watch: Watch | None = None
+
+    @contextmanager
+    def watched(
+        self, scheme: Scheme, links: LinkState, config: LabConfig, dumps: dict[str, list[str]]
+    ) -> Iterator[Watch]:
+        """The check of what was read: that before with what is new, where links and groups are as before."""
+        with self._lock:
+            of = links, scheme.known, dumps.keys(), {name: texts[1:] for name, texts in dumps.items()}
+            if self._watch is None or self._of != of:
+                self._watch = _watch(scheme, links, config, dumps)
+            else:
+                _tell(self._watch, self._texts, dumps)
+            self._of, self._texts = of, dumps
+            yield self._watch
+
+
+def _watch(scheme: Scheme, links: LinkState, config: LabConfig, texts: dict[str, list[str]]) -> Watch:
     from dcnlab.lab.instruments import installed as reading
     from dcnlab.verifier.installed import Installed
+    from dcnlab.verifier.watch import Watch
 
-    begun = time.monotonic()
-    found: dict[str, list[str]] = {}
-    for part in at_once(probes, lambda probe: probe.dumps(within)):
-        found |= part
-    read = time.monotonic()
-    switches = {scheme.fabric.index(name): switch for name, switch in reading.switches(found).items()}
-    model = Installed(scheme, links, switches, config.choice().tables, config.name)
-    reports = _reports(model, any_packet)
-    checked = time.monotonic()
-    return _result(model, reports, 1000 * (read - begun), 1000 * (checked - read))
+    switches = {scheme.fabric.index(name): switch for name, switch in reading.switches(texts).items()}
+    return Watch(Installed(scheme, links, switches, config.choice().tables, config.name))
 
 
-def _reports(model: Installed, any_packet: bool) -> list[Report]:
-    """Of the packets of all pairs; then, if asked for, of any packets."""
+def _tell(watch: Watch, before: dict[str, list[str]], texts: dict[str, list[str]]) -> None:
+    """Tell a check which entries are new, and which are gone."""
+    from dcnlab.verifier.openflow import reading
+
+    for name, (flows, *_) in texts.items():
+        if flows != before[name][0]:
+            node = watch.model.fabric.index(name)
+            held = {entry.text: entry for entry in watch.model.switches[node].entries}
+            lines = {line.strip(): None for line in flows.splitlines() if reading.is_entry(line)}
+            gone = [entry for text, entry in held.items() if text not in lines]
+            watch.change(node, gone, [reading.entry(line) for line in lines if line not in held])
+
+
+def _any_packet(model: Installed) -> Report:
+    """Prove it of any packets that servers could send."""
     from dcnlab.lab.errors import UsageError
     from dcnlab.verifier.atoms import TooMany
     from dcnlab.verifier.checking import Check
 
-    check = Check(model)
-    reports = [check.pairs(model.starts())]
-    if any_packet:
-        try:
-            classes = model.classes()
-        except TooMany as error:
-            raise UsageError(f"--any-packet: {error}") from error
-        every = Check(model)
-        reports.append(every.any_packet(place for header in classes for place in model.injected(header)))
-    return reports
+    try:
+        classes = model.classes()
+    except TooMany as error:
+        raise UsageError(f"--any-packet: {error}") from error
+    return Check(model).any_packet(place for header in classes for place in model.injected(header))
 
 
 def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_ms: float) -> VerifyResult:
@@ -163,7 +213,8 @@ def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_m
     for (node, entries), place in model.ambiguous.items():
         reason = "entries of one priority match the same packet and do different things"
         where = [name(node)] * len(entries)
-        found.append(FoundViolation("ambiguous", reason, model.packet(place), where, [*entries], [], ""))
+        command = model.command([place], None)
+        found.append(FoundViolation("ambiguous", reason, model.packet(place), where, [*entries], [], command))
     return VerifyResult(
         switches=len(model.switches),
         entries=sum(len(switch.entries) for switch in model.switches.values()),
@@ -173,6 +224,7 @@ def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_m
         found=found,
         unanalysed=reports[0].unanalysed,
         reasons=[*reports[0].reasons],
+        may_drop=[f"{name(node)}: {meter}" for node, meter in model.metered],
         read_ms=round(read_ms, 1),
         check_ms=round(check_ms, 1),
     )

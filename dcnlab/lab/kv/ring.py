@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
+from dcnlab.lab.contract.keys import KeysFound, Replica, StoredKey
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import bulk, placement
@@ -47,6 +47,10 @@ class Ring:
         #: The servers whose stores were asked.
         self._asked: set[int] = set()
 
+    def name(self, server: int) -> str:
+        """The name of a server."""
+        return self._fabric.name(server)
+
     def put(self, key: bytes, value: bytes | None, replicas: int, origin: int) -> list[int]:
         """Write ``replicas`` copies, or delete all (``value`` None); the servers that did, in order."""
         if value is not None and len(value) > LARGEST:
@@ -54,13 +58,13 @@ class Ring:
         replica_servers = placement.replica_servers(self._fabric, key)
         if not 1 <= replicas <= len(replica_servers):
             raise UsageError(f"replicas are 1 to {len(replica_servers)}, not {replicas}")
-        words: Message = {"op": "put", "key": key.hex(), "version": time.time_ns()}
+        message: Message = {"op": "put", "key": key.hex(), "version": time.time_ns()}
         if value is None:
-            return [server for server in replica_servers if self._try(origin, server, words) is not None]
-        words["size"] = len(value)
+            return [server for server in replica_servers if self._try(origin, server, message) is not None]
+        message["size"] = len(value)
         stored: list[int] = []
         for server in replica_servers:
-            if len(stored) < replicas and self._try(origin, server, words, value) is not None:
+            if len(stored) < replicas and self._try(origin, server, message, value) is not None:
                 stored.append(server)
         return stored
 
@@ -72,10 +76,10 @@ class Ring:
         newest = max(copies, key=lambda copy: copy.version)
         if newest.size is None:
             return None
-        found = self._try(origin, newest.server, {"op": "get", "key": key.hex()})
-        if found is None:
+        answer = self._try(origin, newest.server, {"op": "get", "key": key.hex()})
+        if answer is None:
             raise LabError(f"{self._fabric.name(newest.server)} stopped answering")
-        return newest.server, found[1]
+        return newest.server, answer[1]
 
     def copies(self, key: bytes, origin: int) -> list[Copy]:
         """The replies of the replica servers of a key, in their order."""
@@ -85,81 +89,64 @@ class Ring:
 
     def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
         """All keys that can be reached: per key the servers with its newest version, and its size."""
-        found: dict[bytes, dict[int, list[int]]] = {}
+        holders: dict[bytes, dict[int, list[int]]] = {}
         for server, answer in self._ask_all(origin, sorted(self._asked), {"op": "list"}).items():
             for key, held in (answer or {}).get("keys", {}).items():
-                found.setdefault(bytes.fromhex(key), {})[server] = held
-        newest = {key: max(version for version, _ in held.values()) for key, held in found.items()}
+                holders.setdefault(bytes.fromhex(key), {})[server] = held
+        newest = {key: max(version for version, _ in held.values()) for key, held in holders.items()}
         return {
             key: {server: size for server, (version, size) in held.items() if version == newest[key]}
-            for key, held in sorted(found.items())
+            for key, held in sorted(holders.items())
         }
 
-    def _ask_all(self, origin: int, servers: Iterable[int], words: Message) -> dict[int, Message | None]:
+    def _ask_all(self, origin: int, servers: Iterable[int], message: Message) -> dict[int, Message | None]:
         """Ask all at once, so that all servers that are down cost one time-out together."""
         servers = list(servers)
         with ThreadPoolExecutor(max_workers=placement.MAX_REPLICAS) as pool:
-            answers = pool.map(lambda server: self._try(origin, server, words), servers)
+            answers = pool.map(lambda server: self._try(origin, server, message), servers)
         return {s: None if answer is None else answer[0] for s, answer in zip(servers, answers, strict=True)}
 
     def _try(
-        self, origin: int, server: int, words: Message, value: bytes = b""
+        self, origin: int, server: int, message: Message, value: bytes = b""
     ) -> tuple[Message, bytes] | None:
         """Ask a server's store from another server; None when it does not answer."""
         self._asked.add(server)
         try:
             with self._connect(origin, server) as connection, connection.makefile("rwb") as stream:
-                send(stream, words, value)
-                return receive(stream, body=words["op"] == "get")
+                send(stream, message, value)
+                return receive(stream, body=message["op"] == "get")
         except (OSError, ValueError):
             return None
 
 
-def serve(ring: Ring, call: Call, server: Callable[[str], int], name: Callable[[int], str]) -> dict[str, Any]:
-    """Answer a request of the control socket; values travel through the client's descriptor."""
-    request = call.request
-    words = {"origin": server(request["origin"]), "key": bytes.fromhex(request["key"])}
-    if request["verb"] == "put":
-        words |= {"replicas": request["replicas"], "value": bulk.read(call.descriptors[0])}
-    found = answer(ring, request["verb"], words, name)
-    if "value" in found:
-        bulk.write(call.descriptors[0], found["value"])
-        found["value"] = len(found["value"])
-    return found
-
-
-def answer(ring: Ring, verb: str, words: dict[str, Any], name: Callable[[int], str]) -> dict[str, Any]:
-    """The result of put, get, del, where or ls as a JSON object; only the value of get is bytes."""
-    origin, key = words["origin"], words.get("key", b"")
+def serve(ring: Ring, call: Call, verb: str, key: bytes, origin: int, replicas: int) -> KeysFound:
+    """put, get, del, where or ls, from a server; values travel through the client's descriptor."""
+    name = ring.name
     match verb:
-        case "put" | "del":
-            stored = ring.put(key, words.get("value"), words.get("replicas", 1), origin)
-            return {"servers": [name(server) for server in stored]}
+        case "put":
+            value = bulk.read(call.descriptors[0])
+            return KeysFound(servers=list(map(name, ring.put(key, value, replicas, origin))))
+        case "del":
+            return KeysFound(servers=list(map(name, ring.put(key, None, 1, origin))))
         case "get":
-            copy = ring.get(key, origin)
-            return {} if copy is None else {"server": name(copy[0]), "value": copy[1]}
+            if (copy := ring.get(key, origin)) is None:
+                return KeysFound()
+            bulk.write(call.descriptors[0], copy[1])
+            return KeysFound(server=name(copy[0]), value=len(copy[1]))
         case "where":
             copies = ring.copies(key, origin)
             newest = max(copy.version for copy in copies)
-            return {
-                "places": [
-                    {
-                        "server": name(copy.server),
-                        "answers": copy.reply is not None,
-                        "bytes": copy.size if copy.version == newest else None,
-                    }
-                    for copy in copies
-                ]
-            }
+            sizes = [one.size if one.version == newest else None for one in copies]
+            places = zip(copies, sizes, strict=True)
+            return KeysFound(
+                places=[Replica(name(one.server), one.reply is not None, size) for one, size in places]
+            )
         case "ls":
-            return {
-                "keys": [
-                    {
-                        "key": key.decode(errors="replace"),
-                        "bytes": max(held.values()),
-                        "servers": list(map(name, held)),
-                    }
-                    for key, held in ring.listing(origin).items()
+            stored = ring.listing(origin).items()
+            return KeysFound(
+                keys=[
+                    StoredKey(key.decode(errors="replace"), max(held.values()), list(map(name, held)))
+                    for key, held in stored
                 ]
-            }
+            )
     raise UsageError(f"kv knows put, get, del, where and ls, not {verb!r}")

@@ -1,4 +1,4 @@
-"""The stores of the servers of one machine, and connections to them from its servers."""
+"""The stores of the servers of one machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import socket
 import threading
 from collections.abc import Callable
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.kv.store import PORT, Store
-from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.network.endpoint import Endpoint
+from dcnlab.lab.running.local_machine import LocalMachine
 
-#: Seconds after which a server counts as down.
-TIMEOUT = 2.0
+
+def of(lab: LocalMachine) -> Stores:
+    """The stores of the servers of a machine."""
+    return Stores(lab.endpoint)
 
 
 class Stores:
@@ -29,12 +32,3 @@ class Stores:
                 there = self._endpoint(server)
                 listener = netns.inside(there.netns, lambda: socket.create_server((there.address, PORT)))
                 self._stores[server] = Store(listener)
-
-    def connect(self, origin: int, server: int) -> socket.socket:
-        """A connection from one server to the store of another; OSError when that does not answer."""
-        self.start(server)
-        address = self._endpoint(server).address
-        found: socket.socket = netns.inside(
-            self._endpoint(origin).netns, lambda: socket.create_connection((address, PORT), TIMEOUT)
-        )
-        return found

@@ -22,10 +22,13 @@ from typing import Any, NoReturn
 
 from dcnlab.lab import log
 from dcnlab.lab.control import rpc
+from dcnlab.lab.coordinator.lab import Coordinator
 from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines import exposing
-from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.machines.launching import Launch
+from dcnlab.lab.machines.members import Members
+from dcnlab.lab.operations.facts import Facts
 from dcnlab.lab.options.config import LabConfig
 
 _log = logging.getLogger(__name__)
@@ -70,29 +73,32 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
     def on_stage(stage: str) -> None:
         report(stage=stage)
         if stage == "parts":  # what is needed after the launch: this process has nothing to do until then
-            threading.Thread(target=import_module, args=("dcnlab.lab.machines.operations",)).start()
+            threading.Thread(target=import_module, args=("dcnlab.lab.session.recording",)).start()
 
     try:
         listening = exposing.listen(config)
-        lab = WholeLab(config, on_stage)
+        launched = Launch(config, on_stage)
     except LabError as error:
         _log.error("launch failed", exc_info=True)
         report(error=str(error), code=error.exit_code)
         return error.exit_code
+    lab = launched.lab
+    lab.others = Members(launched)
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=lab.end).start())
     lifeline.follow(lab)
-    datapath = ", ".join(sorted({info["datapath"] for info in lab.ask_all("info")}))
+    datapath = ", ".join(sorted({facts.datapath for facts in lab.perform_all(Facts()).values()}))
     exposing.start(lab, listening)
-    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm=lab.aacm)
+    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm=lab.configured)
     os.close(request["status"])
     return _serve(lab, listener, request)
 
 
-def _serve(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> int:
+def _serve(lab: Coordinator, listener: socket.socket, request: dict[str, Any]) -> int:
     """Serve clients until the lab ends, maybe beside a prompt."""
-    from dcnlab.lab.machines import operations
+    from dcnlab.lab.session import recording
 
-    arguments = (listener, operations.table(lab), lab.stop)
+    answer = recording.answering(lab.perform, lab.journal)
+    arguments = (listener, answer, lab.stop)
     if not request["prompt"]:
         rpc.serve(*arguments)
         return 0
@@ -102,7 +108,8 @@ def _serve(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> i
     server = threading.Thread(target=rpc.serve, args=arguments, daemon=True)
     server.start()
     os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
-    prompt.run(lab, Path(request["socket"]), Commands(socket.socket(fileno=request["commands"])))
+    commands = Commands(socket.socket(fileno=request["commands"]))
+    prompt.run(lab.fabric, answer, Path(request["socket"]), commands)
     lab.end()
     server.join()
     return 0
@@ -113,11 +120,11 @@ class _Lifeline:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lab: WholeLab | None = None
+        self._lab: Coordinator | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._run, daemon=True).start()
 
-    def follow(self, lab: WholeLab) -> None:
+    def follow(self, lab: Coordinator) -> None:
         """End this lab with the command."""
         self._lab = lab
         self._ready.set()

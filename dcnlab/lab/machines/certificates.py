@@ -35,7 +35,7 @@ class Certificates:
 
     @classmethod
     def default(cls) -> Certificates:
-        """In the user's folder for settings, or in ``DCNLAB_MACHINES``."""
+        """Return those in the user's folder for settings, or in ``DCNLAB_MACHINES``."""
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         return cls(Path(os.environ.get("DCNLAB_MACHINES") or Path(base, "dcnlab", "machines")))
 
@@ -59,14 +59,14 @@ class Certificates:
         """Make a new key and its certificate; UsageError if there is one already, or Dask is missing."""
         if self.key.exists():
             raise UsageError(f"{self.key} exists: remove it, on all machines, if you want a new one")
-        found = _security("temporary")
+        security = _security("temporary")
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
-            self.certificate.write_text(found.tls_client_cert)
+            self.certificate.write_text(security.tls_client_cert)
             descriptor = os.open(self.key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
-                file.write(found.tls_client_key)
+                file.write(security.tls_client_key)
             (self.folder / _README).write_text(_TEXT)
         except OSError as error:
             raise UsageError(f"{self.folder}: {error.strerror}") from error

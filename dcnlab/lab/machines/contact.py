@@ -16,20 +16,13 @@ from typing import Any
 
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.operations.isolated import Isolated
 
 #: Seconds without an answer, or without a question, after which a machine counts as unreachable; on both sides
 #: a question is under way all the time, and is answered every two seconds.
 SILENCE = 8.0
 #: Seconds between two looks.
 _LOOK = 0.5
-
-
-class PartUnreachable(LabError):
-    """The machine of a part does not answer, for good or for a while."""
-
-
-class PartGone(PartUnreachable):
-    """The machine of a part, its worker or the part itself, does not answer any more."""
 
 
 class Contact:
@@ -81,4 +74,4 @@ class Contact:
             if connection.peer != self._guard:
                 self.end()
                 return
-            connection.call("isolated", links=sorted(isolated))
+            connection.perform(Isolated(tuple(sorted(isolated))))

@@ -21,13 +21,13 @@ def parse(text: str) -> tuple[Machine, ...]:
     if text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST:
         cores, memory = len(os.sched_getaffinity(0)), psutil.virtual_memory().available
         return tuple(Machine(f"m{number}", cores, memory) for number in range(int(text)))
-    found = [_SIZE.fullmatch(part.strip()) for part in text.split(",")]
+    matches = [_SIZE.fullmatch(part.strip()) for part in text.split(",")]
     machines = tuple(
         Machine(f"m{number}", int(size[1]), int(size[2]) << 30)
-        for number, size in enumerate(found)
+        for number, size in enumerate(matches)
         if size is not None and int(size[1]) and int(size[2])
     )
-    if len(machines) != len(found) or len(machines) > _MOST:
+    if len(machines) != len(matches) or len(machines) > _MOST:
         raise UsageError(
             f"machines: not {text!r}, but a number such as 3, or CORESxMEMORY of each, such as 8x32G,4x16G"
         )

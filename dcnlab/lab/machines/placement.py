@@ -125,8 +125,8 @@ def place(fabric: Fabric, machines: Sequence[Machine], agents: Mode = "host") ->
 
 def _best(fabric: Fabric, weights: Floats, shares: Floats) -> tuple[int, ...]:
     """The machine of each node, for these shares of the machines."""
-    found = [in_blocks(fabric, weights, shares), *_by_metis(fabric, weights, shares)]
-    best = min(found, key=lambda of: (_overload(of, weights, shares), _links_cut(fabric, of)))
+    candidates = [in_blocks(fabric, weights, shares), *_by_metis(fabric, weights, shares)]
+    best = min(candidates, key=lambda of: (_overload(of, weights, shares), _links_cut(fabric, of)))
     return tuple(best.tolist())
 
 

@@ -15,8 +15,7 @@ from typing import Any
 from mininet.log import output
 
 from dcnlab.lab import foreground
-from dcnlab.lab.machines import operations
-from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.control.rpc import Answering
 from dcnlab.lab.session import prompt
 from dcnlab.lab.session.commands import Commands
 from topos.fabric import Fabric
@@ -47,9 +46,9 @@ class _Network(dict[str, _Node]):
 class Prompt(prompt.Prompt):
     """The prompt; ``path`` is the lab's control socket."""
 
-    def __init__(self, lab: WholeLab, path: Path, commands: Commands) -> None:
-        self._fabric, self._path = lab.fabric, path
-        super().__init__(operations.table(lab), _Network(lab.fabric), commands)
+    def __init__(self, fabric: Fabric, answer: Answering, path: Path, commands: Commands) -> None:
+        self._fabric, self._path = fabric, path
+        super().__init__(answer, _Network(fabric), commands)
 
     def run_in(self, name: str, command: str) -> None:
         """Run a command in a node; its input is empty where the prompt reads a file or a pipe."""
@@ -107,11 +106,11 @@ class Prompt(prompt.Prompt):
         return super().onecmd(line)
 
     def _nodes(self, machine: dict[str, Any]) -> set[int]:
-        found: set[int] = set()
+        nodes: set[int] = set()
         for span in machine["nodes"]:
             first, _, last = span.partition("-")
-            found.update(range(self._fabric.index(first), self._fabric.index(last or first) + 1))
-        return found
+            nodes.update(range(self._fabric.index(first), self._fabric.index(last or first) + 1))
+        return nodes
 
     def _peers(self, node: int) -> Iterator[tuple[int, tuple[int, int]]]:
         return ((port, (peer.node, peer.number)) for port, peer in self._fabric.ports(node))
@@ -120,7 +119,7 @@ class Prompt(prompt.Prompt):
         return f"{self._fabric.name(node)}-eth{port}"
 
 
-def run(lab: WholeLab, path: Path, commands: Commands) -> None:
+def run(fabric: Fabric, answer: Answering, path: Path, commands: Commands) -> None:
     """Prompt until the user exits."""
     sys.stdout.flush()
-    prompt.run(lambda: Prompt(lab, path, commands))
+    prompt.run(lambda: Prompt(fabric, answer, path, commands))

@@ -15,12 +15,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from dcnlab.lab.contract.machine import MachineLost, MachineUnreachable, Observation
 from dcnlab.lab.control.rpc import Call, Progress
-from dcnlab.lab.coordinator.link_state.causes import Observation
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.machines.cluster import Worker
-from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
-from dcnlab.lab.machines.part_actor import Item, PartActor, raised
+from dcnlab.lab.machines.contact import SILENCE
+from dcnlab.lab.machines.machine_server import Item, raised
+from dcnlab.lab.machines.transport.contract import Answer, Server, Transport, Worker
+from dcnlab.lab.operations.own_links import OwnLinks
 from dcnlab.lab.options.local_part import LocalPart
 
 _log = logging.getLogger(__name__)
@@ -47,63 +48,66 @@ class Asking:
 
 
 class RemotePart:
-    """The part on one machine; every method raises PartGone when that does not answer any more, and
-    PartUnreachable while it is silent."""
+    """The part on one machine; every method raises MachineLost when that does not answer any more, and
+    MachineUnreachable while it is silent."""
 
-    def __init__(self, client: Any, worker: Worker, part: LocalPart) -> None:
+    def __init__(self, transport: Transport, worker: Worker, part: LocalPart) -> None:
         self.worker, self.part = worker, part
         self.name = worker.machine.name
-        self._client, self._actor = client, None
+        self._transport = transport
+        self._server: Server | None = None
         #: Why it is not there any more; empty while it is.
         self.lost = ""
-        #: Seconds of its launch.
+        #: Seconds of its launch, and of each stage of it.
         self.launch_s = 0.0
+        self.seconds: dict[str, float] = {}
         #: Whether it owes an answer for longer than :data:`contact.SILENCE`.
         self.silent = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.worker.address})"
 
     def create(
         self, topology: str, scheme: str, name: str, custom: Sequence[str], options: Mapping[str, Any]
     ) -> None:
-        """Create the actor on the machine."""
-        future = self._client.submit(
-            PartActor, topology, scheme, name, self.part.to_json(), list(custom), **options,
-            actor=True, workers=[self.worker.worker], allow_other_workers=False, pure=False,
-        )  # fmt: skip
-        self._actor = self._asked(future.result)
+        """Create the server of the part on the machine."""
+        arguments = topology, scheme, name, self.part.to_json(), list(custom)
+        self._server = self._asked(lambda: self._transport.serve(self.worker, *arguments, **options))
 
-    def launch(self, again: bool = False) -> dict[str, Any]:
-        """Launch it: seconds by stage; LabError with its own error.  ``again``: what may be left there of a
+    def launch(self, again: bool = False) -> None:
+        """Launch it; LabError with its own error.  ``again``: what may be left there of a
         part that was lost ends first."""
-        found: dict[str, Any] = self._do("launch", again)
-        if "error" in found:
-            raise raised((f"{self.name} ({self.worker.address}): {found['error']}", found["code"]))
-        self.launch_s = float(found["launch_s"])
-        return dict(found["seconds"])
+        launched: dict[str, Any] = self._do("launch", again)
+        if "error" in launched:
+            raise raised((f"{self}: {launched['error']}", launched["code"]))
+        self.launch_s, self.seconds = float(launched["launch_s"]), dict(launched["seconds"])
 
     def release(self) -> None:
         """Need it no longer: its worker, if there is one, ends it."""
-        self._actor = None
+        if self._server is not None:
+            self._server.close()
+        self._server = None
 
-    def stop(self) -> None:
+    def end(self) -> None:
         """End it."""
         self._do("stop")
 
     def ahead(self) -> float:
         """Seconds by which the machine's monotonic clock is ahead of ours, within half of a round trip."""
-        found = []
+        gaps = []
         for _ in range(_CLOCKS):
             begun = time.monotonic()
             there = float(self._do("clock"))
             ended = time.monotonic()
-            found.append((ended - begun, there - (begun + ended) / 2))
-        return min(found)[1]
+            gaps.append((ended - begun, there - (begun + ended) / 2))
+        return min(gaps)[1]
 
-    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
+    def ask(self, op: str, progress: Progress | None = None, **arguments: Any) -> Any:
         """Call an operation of the part."""
-        number, first = self._do("ask", {"op": op, **words})
+        number, first = self._do("ask", {"op": op, **arguments})
         return self._follow(number, progress, lambda _, __: None, first)
 
-    def connect(self) -> None:
+    def open_connections(self) -> None:
         """Open connections to the machine for several requests at once: opening one later, with its TLS
         handshakes, would take long under load."""
         with contextlib.suppress(LabError), ThreadPoolExecutor(_CONNECTIONS) as pool:
@@ -111,7 +115,7 @@ class RemotePart:
 
     def observation(self) -> Observation:
         """What is observed of links there."""
-        return Observation.from_json(self.ask("own_links"))
+        return OwnLinks.read(self.ask(**OwnLinks().request()))
 
     def await_change(
         self, known: Observation, timeout: float, on_contact: Callable[[bool], None]
@@ -120,26 +124,25 @@ class RemotePart:
 
         ``on_contact`` is called with False when the machine does not answer for long, and with True when it
         does again."""
-        words = {"op": "own_links", "known": known.to_json(), "timeout": timeout}
+        request = OwnLinks(known, timeout).request()
 
         def patient(method: str, *arguments: Any) -> Any:
-            actor = self._actor
-            return self._asked(lambda: self._awaited(getattr(actor, method)(*arguments), on_contact))
+            return self._asked(lambda: self._awaited(self._call(method, *arguments), on_contact))
 
-        number, items = patient("ask", words)
+        number, items = patient("ask", request)
         while True:
             for kind, value in items:
                 if kind == "error":
                     raise raised(value)
                 if kind == "result":
-                    return Observation.from_json(value)
+                    return OwnLinks.read(value)
             items = patient("fetch", number)
 
-    def _awaited(self, future: Any, on_contact: Callable[[bool], None]) -> Any:
+    def _awaited(self, future: Answer, on_contact: Callable[[bool], None]) -> Any:
         begun = time.monotonic()
         while True:
             try:
-                found = future.result(timeout=_LOOK)
+                value = future.result(timeout=_LOOK)
             except TimeoutError:
                 if not self.silent and time.monotonic() > begun + SILENCE:
                     self.silent = True
@@ -148,12 +151,12 @@ class RemotePart:
             if self.silent:
                 self.silent = False
                 on_contact(True)
-            return found
+            return value
 
     @contextlib.contextmanager
-    def asking(self, op: str, hear: Progress, **words: Any) -> Iterator[Asking]:
+    def asking(self, hear: Progress, **arguments: Any) -> Iterator[Asking]:
         """While it lasts, the part serves an operation that exchanges messages."""
-        number = self._do("begin", {"op": op, **words}, 0)
+        number = self._do("begin", arguments, 0)
         asking = Asking(
             lambda message: self._do("message", number, dict(message)), lambda: self._do("leave", number)
         )
@@ -229,11 +232,11 @@ class RemotePart:
 
     def _named(self, error: LabError) -> LabError:
         """An error of the part; which part it is where that has ended."""
-        return self._gone(error) if isinstance(error, PartGone) else error
+        return self._gone(error) if isinstance(error, MachineLost) else error
 
-    def _gone(self, error: Exception) -> PartGone:
+    def _gone(self, error: Exception) -> MachineLost:
         text = " ".join(str(error).split()) or type(error).__name__
-        return PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}")
+        return MachineLost(f"{self} does not answer: {text}")
 
     def _pass_messages(self, call: Call, number: int, ended: threading.Event) -> None:
         with contextlib.suppress(LabError):  # of a machine that does not answer: the call itself raises it
@@ -269,8 +272,12 @@ class RemotePart:
 
     def _do(self, method: str, *arguments: Any) -> Any:
         self._check()
-        actor = self._actor
-        return self._asked(lambda: self._result(getattr(actor, method)(*arguments)))
+        return self._asked(lambda: self._result(self._call(method, *arguments)))
+
+    def _call(self, method: str, *arguments: Any) -> Answer:
+        if self._server is None:
+            raise MachineLost(self.lost or f"{self}: no part runs there")
+        return self._server.call(method, *arguments)
 
     def _insist(self, method: str, *arguments: Any) -> None:
         """As :meth:`_do`, but wait for a machine that does not answer at present: input must not be lost."""
@@ -278,19 +285,19 @@ class RemotePart:
         def insist() -> None:
             while self.silent and not self.lost:
                 time.sleep(_LOOK)
-            self._actor_result(getattr(self._actor, method)(*arguments))
+            self._insist_on(self._call(method, *arguments))
 
         self._asked(insist)
 
-    def _actor_result(self, future: Any) -> None:
+    def _insist_on(self, future: Answer) -> None:
         while not self.lost:
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=_LOOK)
                 return
-        raise PartGone(self.lost)
+        raise MachineLost(self.lost)
 
-    def _result(self, future: Any) -> Any:
-        """What an actor answers; Dask tries for a while to reach a machine that is lost, this does not."""
+    def _result(self, future: Answer) -> Any:
+        """What a server answers; Dask tries for a while to reach a machine that is lost, this does not."""
         while True:
             try:
                 return future.result(timeout=_LOOK)
@@ -300,16 +307,16 @@ class RemotePart:
     @property
     def problem(self) -> str:
         """Why it cannot be asked; empty if it can."""
-        silent = f"{self.name} ({self.worker.address}) does not answer at present" if self.silent else ""
+        silent = f"{self} does not answer at present" if self.silent else ""
         return self.lost or silent
 
     def _check(self) -> None:
-        """PartUnreachable when the machine does not answer."""
+        """MachineUnreachable when the machine does not answer."""
         if self.problem:
-            raise PartGone(self.lost) if self.lost else PartUnreachable(self.problem)
+            raise MachineLost(self.lost) if self.lost else MachineUnreachable(self.problem)
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
-        """What Dask answers; PartGone, in one line, for its errors."""
+        """What a transport answers; MachineLost, in one line, for its errors."""
         try:
             return ask()
         except LabError:

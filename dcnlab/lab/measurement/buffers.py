@@ -11,7 +11,7 @@ from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 #: The virtual channels by number (CLOT, section "flow control").
 _CHANNELS = ("adaptive", "escape")
@@ -88,13 +88,13 @@ class BuffersProbe(Probe):
     def levels(self) -> list[ChannelLevel]:
         """How full their buffers are."""
         agents, name = self.lab.running.agents, self.lab.fabric.name
-        found = agents.buffers() if agents is not None and self.lab.config.frames else {}
+        reported = agents.buffers() if agents is not None and self.lab.config.frames else {}
         return [
             ChannelLevel(
                 name(node), port, name(neighbour) if neighbour >= 0 else "",
                 _CHANNELS[channel] if neighbour >= 0 else "", waiting, used, limit,
             )
-            for node, rows in found.items()
+            for node, rows in reported.items()
             for port, neighbour, channel, waiting, used, limit in rows
         ]  # fmt: skip
 
@@ -104,9 +104,10 @@ class Buffers(Measurement[BuffersResult]):
     """Show how full the limited buffers of agents are, and how many credits are used."""
 
     name: ClassVar[str] = "buffers"
+    timed: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("dcnlab buffers LAB", "dcnlab buffers LAB --json")
 
     def run(self, lab: MeasuredLab, context: Context) -> BuffersResult:
         with context.probes(BuffersProbe) as probes:
-            found = [one for channels in at_once(probes, lambda probe: probe.levels()) for one in channels]
-        return BuffersResult(sorted(found, key=lambda one: lab.fabric.index(one.server)))
+            levels = [one for channels in at_once(probes, lambda probe: probe.levels()) for one in channels]
+        return BuffersResult(sorted(levels, key=lambda one: lab.fabric.index(one.server)))

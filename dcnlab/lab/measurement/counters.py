@@ -11,7 +11,7 @@ from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CountersProbe(Probe):
 
     def read(self) -> list[tuple[int, int]]:
         """Bytes per link and direction; links that have no end on this machine have carried nothing here."""
-        from dcnlab.lab.instruments.counters import link_counters
+        from dcnlab.lab.instruments.counting.counters import link_counters
 
         return link_counters(self.lab).read()
 
@@ -53,6 +53,7 @@ class Counters(Measurement[CountersResult]):
     """Show how many bytes every link has carried since the launch."""
 
     name: ClassVar[str] = "counters"
+    timed: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("dcnlab counters LAB",)
 
     def run(self, lab: MeasuredLab, context: Context) -> CountersResult:

@@ -6,16 +6,17 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.contract.fields import argument
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
     from dcnlab.lab.instruments.proof import ProofProbe
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 _LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables", "unproved")
 #: Lines about one kind of violation that are shown.
@@ -59,7 +60,7 @@ class InvariantsResult(Result):
     def figures(cls) -> tuple[str, ...]:
         return ("violations", "asked", "converged_s", *_LISTS)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         numbers = {"violations": self.violations, "asked": self.asked, "converged_s": self.converged_s}
         return numbers | {name: len(getattr(self, name)) for name in _LISTS}
 
@@ -100,20 +101,20 @@ class Invariants(Measurement[InvariantsResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> InvariantsResult:
         from dcnlab.lab.instruments import deliveries
-        from dcnlab.lab.running import settling
+        from dcnlab.lab.running import convergence
 
         begun, fabric = time.monotonic(), lab.fabric
         lossy = any(shape.loss or shape.corrupt for shape in lab.impairments.values())
         context.progress(0, 2, "converging")
         with context.probes(deliveries.DeliveriesProbe) as probes, context.probes(TablesProbe) as tables:
-            whole = settling.await_convergence(lambda: deliveries.conditions(fabric, probes), self.within)
+            whole = convergence.await_convergence(lambda: deliveries.conditions(fabric, probes), self.within)
             unsettled = whole.missing()
             while True:
                 converged = time.monotonic() - begun
                 context.progress(1, 2, "asking pairs")
-                found = deliveries.check(fabric, probes, whole, self.most, lossy)
+                seen = deliveries.check(fabric, probes, whole, self.most, lossy)
                 wrong = list(itertools.chain(*at_once(tables, lambda probe: probe.wrong())))
-                if not found and not wrong:
+                if not seen and not wrong:
                     break
                 if not whole.flooding or time.monotonic() - begun >= self.within:
                     break
@@ -121,8 +122,8 @@ class Invariants(Measurement[InvariantsResult]):
                 whole = deliveries.conditions(fabric, probes)
             unproved = [] if unsettled else _unproved(lab, whole.known, probes)
         return InvariantsResult(
-            found.asked, round(converged, 3), unsettled, found.lost, found.unexpected, found.duplicated,
-            found.misdelivered, found.loops, sorted(wrong, key=fabric.index), unproved,
+            seen.asked, round(converged, 3), unsettled, seen.lost, seen.unexpected, seen.duplicated,
+            seen.misdelivered, seen.loops, sorted(wrong, key=fabric.index), unproved,
         )  # fmt: skip
 
 
@@ -140,7 +141,7 @@ class TablesProbe(Probe):
     """The switches of one machine."""
 
     def wrong(self) -> list[str]:
-        """Those whose tables are not as predicted."""
+        """Return the nodes whose tables are not as predicted."""
         from dcnlab.lab.inspection import tables
 
         return tables.wrong(self.lab)

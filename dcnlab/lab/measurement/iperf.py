@@ -15,20 +15,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
-from dcnlab.lab.instruments import flow_limit, known_path, tcp_info
-from dcnlab.lab.instruments.arguments import argument, server
+from dcnlab.lab.instruments import known_path
+from dcnlab.lab.instruments.flows import limit as flow_limit
+from dcnlab.lab.instruments.flows import tcp_info
+from dcnlab.lab.instruments.flows.tcp_info import TcpInfo
 from dcnlab.lab.instruments.known_path import KnownPath
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
-from dcnlab.lab.instruments.tcp_info import TcpInfo
+from dcnlab.lab.instruments.verdict import Timed
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
-    from dcnlab.lab.running.endpoint import Endpoint
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.endpoint import Endpoint
+    from dcnlab.lab.network.measured_lab import MeasuredLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 #: Every run has a free port of its own, so that several may run towards one server: iperf3's, or one above it.
 _FIRST_PORT, _PORTS = 5201, 1000
@@ -37,7 +40,8 @@ _TRIES = 3
 #: A rate in bits per second, as iperf3 or ``--rate`` writes it; `check` refuses one without a unit.
 _RATE = r"\d+(\.\d+)?[KMGkmg]?(bit)?"
 #: Seconds in which a connection is made, and closed with an exchange of results, where nothing delays them.
-_CONNECT, _CLOSE = 5.0, 10.0
+#: TCP asks again after 1, 3 and 7 seconds: on a machine short of processors the first answers come late.
+_CONNECT, _CLOSE = 15.0, 10.0
 #: Seconds until the first look at the connections, and between two of them.
 _FIRST_LOOK, _LOOK = 0.3, 0.5
 
@@ -65,15 +69,19 @@ class IperfResult(Result):
         """Whether it measured for the whole time."""
         return not self.partial
 
+    def timed(self) -> Timed:
+        """The rate; the round-trip time is that of full queues."""
+        return Timed(rates=(self.mbps,))
+
     def table(self) -> Table:
-        found = (
+        figures = (
             ("received", self.mbps, "Mb/s"),
             ("retransmitted", self.retransmits, "segments"),
             ("lost", self.lost_percent, "% of the packets"),
             ("round-trip time", self.rtt_ms, "ms"),
             ("measured for", round(self.seconds, 1), "s"),
         )
-        rows = [(name, f"{value:,} {unit}") for name, value, unit in found if value is not None]
+        rows = [(name, f"{value:,} {unit}") for name, value, unit in figures if value is not None]
         return Table(("figure", "value"), rows)
 
     def notes(self) -> Iterator[str]:
@@ -92,6 +100,7 @@ class Iperf(Measurement[IperfResult]):
     examples: ClassVar[tuple[str, ...]] = (
         "dcnlab iperf LAB h0 h15 --for 10s",
         "dcnlab iperf LAB h0 h15 --udp 100M",
+        "dcnlab iperf LAB h0 h15 -6",
     )
 
     a: str = server("The server that sends.")
@@ -102,6 +111,10 @@ class Iperf(Measurement[IperfResult]):
     parallel: int = argument("Number of parallel connections.", default=1, low=1, high=64)
     udp: str = argument("Send UDP at this rate in bit/s, such as 100M.", default="", pattern=_RATE)
 
+    ipv6: bool = argument(
+        "Use IPv6; by default the first version that the hosts speak.", default=False, flag="-6"
+    )
+
     def check(self) -> None:
         super().check()
         if self.udp and self.udp[-1].isdecimal():
@@ -109,12 +122,13 @@ class Iperf(Measurement[IperfResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> IperfResult:
         source, target = lab.two_servers(self.a, self.b)
+        end = lab.endpoint(target, 6 if self.ipv6 else 0)
         known = known_path.between(lab, source, target)
         with context.probe(IperfProbe, target) as there, context.probe(IperfProbe, source) as here:
             port = there.serve(target)
             context.started()
-            words = self._words(lab.endpoint(target), port, known)
-            flow = here.send(source, lab.address(target), port, words, self._longest(known))
+            argv = self._words(end, port, known)
+            flow = here.send(source, end.address, port, argv, self._longest(known))
         return self._result(flow, known)
 
     def _longest(self, known: KnownPath) -> float:
@@ -123,7 +137,7 @@ class Iperf(Measurement[IperfResult]):
 
     def _words(self, target: Endpoint, port: str, known: KnownPath) -> list[str]:
         """The command of iperf3's client."""
-        words = [
+        argv = [
             "iperf3",
             "-c",
             target.address,
@@ -134,8 +148,8 @@ class Iperf(Measurement[IperfResult]):
             "-P",
             str(self.parallel),
         ]
-        words += ["--json", "--connect-timeout", str(math.ceil(1000 * (_CONNECT + known.patience)))]
-        return [*words, *(["-u", "-b", self.udp.removesuffix("bit")] if self.udp else [])]
+        argv += ["--json", "--connect-timeout", str(math.ceil(1000 * (_CONNECT + known.patience)))]
+        return [*argv, *(["-u", "-b", self.udp.removesuffix("bit")] if self.udp else [])]
 
     def _result(self, flow: Sent, known: KnownPath) -> IperfResult:
         """The figures of iperf3's report; LabError in one line when there are none."""
@@ -175,7 +189,7 @@ class Iperf(Measurement[IperfResult]):
         if "unable to connect" not in error and not flow.ended:
             return error
         waited = f" within {_CONNECT + known.patience:.0f} s" if not flow.ended else f": {flow.ended}"
-        lossy = f"; its links lose {known.loss:.1%} of the packets per direction" if known.loss else ""
+        lossy = f"; its links lose {known.losses}" if known.losses else ""
         return f"no connection from {self.a} to {self.b}{waited}{lossy} (try `dcnlab ping LAB`)"
 
 
@@ -193,7 +207,7 @@ class Sent:
 class IperfProbe(Probe):
     """A server that sends, or one that receives."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._open = contextlib.ExitStack()
 
@@ -201,10 +215,10 @@ class IperfProbe(Probe):
         """Start iperf3's server; its port."""
         return self._open.enter_context(_server(self.lab, self.lab.endpoint(server)))
 
-    def send(self, server: int, address: str, port: str, words: list[str], longest: float) -> Sent:
+    def send(self, server: int, address: str, port: str, argv: list[str], longest: float) -> Sent:
         """Run iperf3's client with these words in a server, for some seconds at most."""
         inside = partial(self.lab.inside, self.lab.fabric.name(server))
-        return _Flow(partial(tcp_info.read, inside, address, port), longest, self.context).follow(inside(words))
+        return _Flow(partial(tcp_info.read, inside, address, port), longest, self.context).follow(inside(argv))
 
     def close(self) -> None:
         self._open.close()
@@ -265,14 +279,14 @@ class _Flow:
 
 
 @contextlib.contextmanager
-def _server(lab: RunningLab, target: Endpoint) -> Iterator[str]:
+def _server(lab: LocalMachine, target: Endpoint) -> Iterator[str]:
     """The port of iperf3's server for one test; another one if a program takes the port before it listens."""
     with contextlib.ExitStack() as stack:
         for left in reversed(range(_TRIES)):
             port = str(_free_port(target))
-            words = ["iperf3", "-s", "-1", "-p", port, "--forceflush"]
+            argv = ["iperf3", "-s", "-1", "-p", port, "--forceflush"]
             try:
-                stack.enter_context(_listening(lab.inside(target.name, words)))
+                stack.enter_context(_listening(lab.inside(target.name, argv)))
                 break
             except LabError:
                 if not left:

@@ -15,7 +15,7 @@ from dcnlab.lab.instruments.result import INTERRUPTED, Result
 
 if TYPE_CHECKING:
     from addressing.schemes.wmgr import Wmgr
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 #: Servers between which echo requests are sent, at most.
 _ENDS = 16
@@ -82,21 +82,23 @@ class Label(Measurement[LabelResult]):
             raise UsageError(
                 "the servers of this lab were given their labels: start one with --scheme wmgr --autoconfigure"
             )
+        assert lab.configured is not None
+        first_ms = lab.configured.ms
         context.started()
         with context.probes(LabelProbe) as probes:
-            found = at_once(probes, lambda probe: probe.compare())
-        if wrong := sorted(node for one in found for node in one.wrong):
+            seen = at_once(probes, lambda probe: probe.compare(first_ms))
+        if wrong := sorted(node for one in seen for node in one.wrong):
             raise LabError(Labelling().wrong(scheme, wrong))
         frames: Counter[str] = Counter()
-        for one in found:
+        for one in seen:
             frames.update(one.frames)
         whole = Round(
-            what=f"{len(lab.links.down)} links down", ms=max(one.ms for one in found), frames=dict(frames),
-            changed=None, equal=not any(one.waiting for one in found), pairs=sum(one.sent for one in found),
-            lost=sum(one.lost for one in found),
+            what=f"{len(lab.links.down)} links down", ms=max(one.ms for one in seen), frames=dict(frames),
+            changed=None, equal=not any(one.waiting for one in seen), pairs=sum(one.sent for one in seen),
+            lost=sum(one.lost for one in seen),
         )  # fmt: skip
         counts = (fabric.size, len(fabric.link_ends), fabric.name(scheme.root_node), scheme.label_bits)
-        partial = INTERRUPTED if any(one.waiting or one.sent < one.pairs for one in found) else ""
+        partial = INTERRUPTED if any(one.waiting or one.sent < one.pairs for one in seen) else ""
         return LabelResult(fabric.spec, *counts, [whole], partial)
 
 
@@ -117,8 +119,9 @@ class Compared:
 class LabelProbe(Probe):
     """The servers of one machine."""
 
-    def compare(self) -> Compared:
-        """Wait until they have their labels, and send echo requests from them."""
+    def compare(self, configured_ms: float) -> Compared:
+        """Wait until they have their labels, and send echo requests from them; the last autoconfiguration has
+        taken ``configured_ms``."""
         from addressing.schemes.wmgr import Wmgr
         from dcnlab.lab.autoconfig import labelling
 
@@ -130,7 +133,7 @@ class LabelProbe(Probe):
         interrupted = last is None and self.context.stopped()
         wrong = labelling.mislabelled(agents, scheme, lab.running.servers) if last is None else []
         change = lab.link_state.last_change
-        ms = lab.running.aacm["ms"] if change is None or last is None else round((last - change) * 1000, 3)
+        ms = configured_ms if change is None or last is None else round((last - change) * 1000, 3)
         frames = dict(labelling.frames(agents))
         if last is None:
             return Compared(ms, interrupted, [] if interrupted else wrong, frames, 0, 0, 0)
@@ -152,7 +155,7 @@ class LabelProbe(Probe):
 
     def _echoes(self, scheme: Wmgr) -> tuple[int, int, int]:
         """How many pairs of servers of one component begin here, and echo requests sent and lost."""
-        from dcnlab.lab.instruments.echo import ping_pairs
+        from dcnlab.lab.instruments.packets.echo import ping_pairs
 
         words, common = scheme.embedding.words, scheme.embedding.common
         ends = range(0, scheme.fabric.servers, -(-scheme.fabric.servers // _ENDS))

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.instruments import mptcp
-from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.mptcp import MptcpProbe, Throughput
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Mptcp(Measurement[MptcpResult]):
 
             def throughput(subflows: int) -> Throughput:
                 there.listen(target, self.seconds, subflows)
-                found = here.send(source, target, self.seconds, subflows)
-                return Throughput(there.received(), found)
+                sent = here.send(source, target, self.seconds, subflows)
+                return Throughput(there.received(), sent)
 
             here.add_addresses([source], paths, sends=True)
             there.add_addresses([target], paths, sends=False)

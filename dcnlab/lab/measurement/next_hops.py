@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.contract.fields import argument, server
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe, at_once, probe_at
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 #: Every packet has a source port of its own, so that it is a flow of its own.
 _FIRST_PORT, _MAX_PACKETS = 10_000, 50_000
@@ -114,9 +114,9 @@ class NextHops(Measurement[NextHopsResult]):
                     raise LabError(f"no packet from {self.a} to {self.b} arrived within {_TIMEOUT:g} s")
                 sent = last
                 context.progress(sent, self.packets, "packets")
-            found = _compared(lab, target, _leaving(probes) - before)
+            compared = _compared(lab, target, _leaving(probes) - before)
         partial = INTERRUPTED if sent < self.packets else ""
-        return replace(found, sent=sent, lost=max(0, sent - received), partial=partial)
+        return replace(compared, sent=sent, lost=max(0, sent - received), partial=partial)
 
 
 class NextHopsProbe(Probe):
@@ -149,14 +149,14 @@ class NextHopsProbe(Probe):
 
     def leaving(self) -> list[tuple[int, int, int]]:
         """Frames that have left each server: the server, the port, their number."""
-        found = []
+        counts = []
         for node in filter(self.lab.running.here, range(self.lab.fabric.servers)):
             prefix = f"{self.lab.fabric.name(node)}-eth"
             for line in netns.inside(self.lab.running.namespace(node), _devices).splitlines():
                 device, _, numbers = line.strip().partition(":")
                 if device.startswith(prefix):
-                    found.append((node, int(device.removeprefix(prefix)), int(numbers.split()[9])))
-        return found
+                    counts.append((node, int(device.removeprefix(prefix)), int(numbers.split()[9])))
+        return counts
 
     def close(self) -> None:
         if self._sink is not None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.contract.fields import argument
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import at_once
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
     from dcnlab.lab.instruments.overload import Progress
+    from dcnlab.lab.network.measured_lab import MeasuredLab
     from dcnlab.lab.options.config import LabConfig
 
 
@@ -68,13 +69,13 @@ class Overload(Measurement[OverloadResult]):
             before = total(at_once(probes, lambda probe: probe.congestion()))
             context.started()
             traffic = Traffic(probes, lab.address, chosen, self.frames)
-            found = traffic.run(_every_5_percent(context, self.pattern))
+            sums = traffic.run(_every_5_percent(context, self.pattern))
             after = total(at_once(probes, lambda probe: probe.congestion()))
-        counters = {name: count - before[name] for name, count in after.items()}
+        counters: Figures = {name: count - before[name] for name, count in after.items()}
         counters |= {name: after[name] for name in ("buffered", "fullest")}
         return OverloadResult(
-            sent=found.sent, received=found.received, lost=found.sent - found.received, unsent=found.unsent,
-            duplicated=found.duplicated, refused=found.refused, seconds=found.seconds, mbps=found.mbps,
+            sent=sums.sent, received=sums.received, lost=sums.sent - sums.received, unsent=sums.unsent,
+            duplicated=sums.duplicated, refused=sums.refused, seconds=sums.seconds, mbps=sums.mbps,
             **counters,
         )  # fmt: skip
 
@@ -90,7 +91,7 @@ def offline(scheme: Scheme, overload: Overload, target: int, config: LabConfig) 
     receivers = [target] if overload.pattern == "incast" else servers
     network.send(((a, b) for b in receivers for a in servers if a != b), overload.frames)
     network.run()
-    counts = network.counts()
+    counts: Figures = network.counts()
     seconds = max(host.last for host in network.hosts.values())
     return OverloadResult(
         sent=counts["originated"],

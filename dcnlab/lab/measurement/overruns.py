@@ -11,7 +11,7 @@ from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class OverrunsResult(Result):
         return ("packets",)
 
     def table(self) -> Table | None:
-        found = (
+        kinds = (
             (self.places, "not read in time"),
             (self.refused, "refused by the other end: larger than its MTU, or it was down"),
             (self.full, "queue full"),
         )
-        rows = [(place, count, why) for counts, why in found for place, count in counts.items() if count]
+        rows = [(place, count, why) for counts, why in kinds for place, count in counts.items() if count]
         return Table(("at", "packets", "why"), rows) if rows else None
 
     def notes(self) -> list[str]:
@@ -53,26 +53,26 @@ class OverrunsProbe(Probe):
 
     def count(self) -> dict[str, dict[str, int]]:
         """Count them, by place and by interface."""
-        from dcnlab.lab.emulation import netns
+        from dcnlab.lab.emulation.namespaces import netns
         from dcnlab.lab.errors import LabError
-        from dcnlab.lab.instruments import packet_drops
+        from dcnlab.lab.instruments.counting import packet_drops
 
         running, name = self.lab.running, self.lab.fabric.name
         named: dict[str, list[str]] = {}
         for node in (*running.servers, *running.switches):
             named.setdefault(running.namespace(node), []).append(name(node))
         ports, queues = packet_drops.interfaces(running), packet_drops.queues(running)
-        found: dict[str, dict[str, int]] = {"places": {}, "refused": {}, "full": {}}
+        counts: dict[str, dict[str, int]] = {"places": {}, "refused": {}, "full": {}}
         try:
             for namespace, nodes in named.items():
                 place = nodes[0] if len(nodes) == 1 else f"{nodes[0]} to {nodes[-1]}"
-                found["places"][place] = netns.inside(namespace, packet_drops.count)
-                found["refused"] |= netns.inside(namespace, partial(packet_drops.refused, ports[namespace]))
+                counts["places"][place] = netns.inside(namespace, packet_drops.count)
+                counts["refused"] |= netns.inside(namespace, partial(packet_drops.refused, ports[namespace]))
                 if namespace in queues:
-                    found["full"] |= packet_drops.full(namespace, queues[namespace])
+                    counts["full"] |= packet_drops.full(namespace, queues[namespace])
         except OSError as error:
             raise LabError(f"this kernel does not count them: {error.strerror} (packet_diag)") from error
-        return found
+        return counts
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,14 @@ class Overruns(Measurement[OverrunsResult]):
     """Count the packets that agents or switches did not read in time, and those lost at interfaces."""
 
     name: ClassVar[str] = "overruns"
+    timed: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("dcnlab overruns LAB", "dcnlab overruns LAB --json")
 
     def run(self, lab: MeasuredLab, context: Context) -> OverrunsResult:
         with context.probes(OverrunsProbe) as probes:
-            found = at_once(probes, lambda probe: probe.count())
+            counts = at_once(probes, lambda probe: probe.count())
         places, refused, full = (
-            {place: count for each in found for place, count in each[kind].items()}
+            {place: count for each in counts for place, count in each[kind].items()}
             for kind in ("places", "refused", "full")
         )
         return OverrunsResult(sum(places.values()), places, refused, full)

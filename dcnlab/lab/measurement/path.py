@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import server
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.arguments import server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class PathResult(Result):
     def figures(cls) -> tuple[str, ...]:
         return ("links", "relays")
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         return {"nodes": self.path, **super().summary()}
 
 
@@ -39,6 +40,7 @@ class PathTaken(Measurement[PathResult]):
     """The path that the scheme takes, given the links that the control plane knows to be down."""
 
     name: ClassVar[str] = "path"
+    timed: ClassVar[bool] = False
     command: ClassVar[bool] = False
 
     a: str = server("The source.")

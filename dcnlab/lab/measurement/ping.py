@@ -9,14 +9,15 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import INTERRUPTED, Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 _GROUPS = ("all", "pairs")
 #: Lost pairs that are listed for people.
@@ -58,7 +59,7 @@ class PingResult(Result):
     def figures(cls) -> tuple[str, ...]:
         return ("sent", "received", "lost", "rtt_p50_ms", "rtt_p99_ms")
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         rtt = {"rtt_p50_ms": self.rtt_ms.p50, "rtt_p99_ms": self.rtt_ms.p99}
         return {"sent": self.sent, "received": self.received, "lost": len(self.lost), **rtt}
 
@@ -128,7 +129,7 @@ class Ping(Measurement[PingResult]):
         return f"`all`, `pairs` or {super().targets_form()}"
 
     def run(self, lab: MeasuredLab, context: Context) -> PingResult:
-        from dcnlab.lab.instruments.echo import quantile
+        from dcnlab.lab.instruments.packets.echo import quantile
 
         lab.address(0, self.version)
         timeout = self.timeout + self._imposed_rtt(lab)
@@ -155,7 +156,7 @@ class Ping(Measurement[PingResult]):
 
     def numbers(self, lab: MeasuredLab) -> Iterator[tuple[int, int]]:
         """The pairs of servers by number; UsageError for names of none."""
-        servers = range(lab.fabric.servers)
+        servers = lab.fabric.end_nodes
         if self.a:
             yield lab.server(self.a), lab.server(self.b)
         elif not isinstance(self.pairs, str):
@@ -182,7 +183,7 @@ class PingProbe(Probe):
 
     def ask(self, wanted: Ping, timeout: float) -> Asked:
         """Ask the pairs whose first server is on this machine."""
-        from dcnlab.lab.instruments.echo import ping_pairs
+        from dcnlab.lab.instruments.packets.echo import ping_pairs
 
         end = cache(lambda number: self.lab.endpoint(number, wanted.version))
         pairs = [(end(a), end(b)) for a, b in wanted.numbers(self.lab) if self.runs(a)]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe, at_once, probe_at
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
+from dcnlab.lab.replication.tasks import Task
 from dcnlab.lab.replication.transfer import Transfer
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
     from dcnlab.lab.replication.runner import NodeProgram
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 #: Seconds until a transfer that has not finished is an error.
 _TIMEOUT = 600.0
@@ -81,8 +81,8 @@ class Replicate(Measurement[ReplicateResult]):
         ends, (source, *replicas) = {number: lab.endpoint(number) for number in servers}, servers
 
         def transfer(parts: tuple[plan.Part, ...], routes: runner.Routes) -> Transfer:
-            found = _transfer(context, runner.tasks(parts, ends), [list(one) for one in routes.pinned])
-            seconds, hashes = max(done for _, done, _ in found), {server: sha for server, _, sha in found}
+            reports = _transfer(context, runner.tasks(parts, ends), [list(one) for one in routes.pinned])
+            seconds, hashes = max(done for _, done, _ in reports), {server: sha for server, _, sha in reports}
             named = {ends[server].name: hashes[server] for server in servers}
             return runner.transfer(parts, routes, seconds, named)
 
@@ -105,7 +105,7 @@ class Replicate(Measurement[ReplicateResult]):
 
 
 def _transfer(
-    context: Context, tasks: Mapping[int, dict[str, Any]], pinned: list[list[int]]
+    context: Context, tasks: Mapping[int, Task], pinned: list[list[int]]
 ) -> list[tuple[int, float, str]]:
     """Run the programs with these tasks: per server the seconds until its last byte came, and its SHA-256."""
     with context.probes(ReplicateProbe) as probes:
@@ -115,10 +115,10 @@ def _transfer(
         at_once(probes, lambda probe: probe.await_ready())
         begun = time.monotonic()
         at_once(probes, lambda probe: probe.begin())
-        found = at_once(probes, lambda probe: probe.reports())
+        reports_of = at_once(probes, lambda probe: probe.reports())
         return [
             (server, done - probe.ahead - begun, sha)
-            for probe, reports in zip(probes, found, strict=True)
+            for probe, reports in zip(probes, reports_of, strict=True)
             for server, done, sha in reports
         ]
 
@@ -126,7 +126,7 @@ def _transfer(
 class ReplicateProbe(Probe):
     """The servers of one machine that send or receive data."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._programs: dict[int, NodeProgram] = {}
         self._open = contextlib.ExitStack()
@@ -141,7 +141,7 @@ class ReplicateProbe(Probe):
         """Pin packets to these paths until the end."""
         self._open.enter_context(self.lab.pinned([tuple(one) for one in paths]))
 
-    def start(self, server: int, task: dict[str, Any]) -> None:
+    def start(self, server: int, task: Task) -> None:
         """Start the program of a server."""
         from dcnlab.lab.replication.runner import NodeProgram
 
@@ -167,8 +167,8 @@ class ReplicateProbe(Probe):
 
     def reports(self) -> list[tuple[int, float, str]]:
         """When each had everything, in seconds of the machine's clock, and its SHA-256."""
-        lines = {number: json.loads(program.line()) for number, program in self._programs.items()}
-        return [(number, float(one["done"]), str(one["sha256"])) for number, one in lines.items()]
+        replicas = {number: program.replica() for number, program in self._programs.items()}
+        return [(number, one.done, one.sha256) for number, one in replicas.items()]
 
     def _kill(self) -> None:
         for program in self._programs.values():

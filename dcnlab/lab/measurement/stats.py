@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.instruments.counting.port_counters import PortCounters
+from dcnlab.lab.instruments.counting.switch_counters import SwitchCounters
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.instruments.port_counters import PortCounters
 from dcnlab.lab.instruments.probe import Probe, at_once
 from dcnlab.lab.instruments.result import Result, Table
-from dcnlab.lab.instruments.switch_counters import SwitchCounters
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 #: Counters of packets that do not say so.
@@ -59,8 +59,8 @@ class StatsProbe(Probe):
 
     def read(self) -> StatsResult:
         """Their counters."""
-        from dcnlab.lab.instruments import switch_counters
-        from dcnlab.lab.instruments.counters import link_counters
+        from dcnlab.lab.instruments.counting import switch_counters
+        from dcnlab.lab.instruments.counting.counters import link_counters
 
         running, name = self.lab.running, self.lab.fabric.name
         counters = running.agents.stats() if running.agents is not None else {}
@@ -78,14 +78,15 @@ class Stats(Measurement[StatsResult]):
     """
 
     name: ClassVar[str] = "stats"
+    timed: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stats LAB", "dcnlab stats LAB --json")
 
     def run(self, lab: MeasuredLab, context: Context) -> StatsResult:
         with context.probes(StatsProbe) as probes:
-            found, place = at_once(probes, lambda probe: probe.read()), lab.fabric.index
-        servers = {name: counts for one in found for name, counts in one.servers.items()}
-        ports = [port for one in found for port in one.ports]
-        switches = [switch for one in found for switch in one.switches]
+            readings, place = at_once(probes, lambda probe: probe.read()), lab.fabric.index
+        servers = {name: counts for one in readings for name, counts in one.servers.items()}
+        ports = [port for one in readings for port in one.ports]
+        switches = [switch for one in readings for switch in one.switches]
         return StatsResult(
             {name: servers[name] for name in sorted(servers, key=place)},
             sorted(ports, key=lambda port: (place(port.switch), port.port)),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.instruments import known_path
-from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.instruments.packet_stream import Arrivals, PacketReceiver, PacketSender, StreamResult
+from dcnlab.lab.instruments.packets.stream import Arrivals, PacketReceiver, PacketSender, StreamResult
 from dcnlab.lab.instruments.probe import Probe
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Stream(Measurement[StreamResult]):
             here.send(source, target, there.receive(target), self.every)
             there.await_packets(self.every, rtt)
             context.started()
-            context.wait(self.seconds)
-            sent = here.sent()
-            return there.arrivals().result(sent, self.every)
+            context.wait(self.seconds, f"seconds of packets from {self.a} to {self.b}")
+            sent, missed = here.sent()
+            return there.arrivals().result(sent, self.every, missed)
 
 
 class StreamProbe(Probe):
@@ -63,11 +63,11 @@ class StreamProbe(Probe):
         """Send from one server to another until the end."""
         self._sender = PacketSender(self.lab.endpoint(source), self.lab.endpoint(target), port, every)
 
-    def sent(self) -> int:
-        """End sending; the number of packets."""
+    def sent(self) -> tuple[int, int]:
+        """End sending; the number of packets, and of those left out because the sender was late."""
         assert self._sender is not None
         sender, self._sender = self._sender, None
-        return sender.stop()
+        return sender.stop(), sender.missed
 
     def arrivals(self) -> Arrivals:
         """Wait for packets in flight, and end receiving."""

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dcnlab.lab.instruments.arguments import argument, server
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe, at_once, probe_at
 from dcnlab.lab.instruments.result import Result, Table
-from dcnlab.lab.running.network import Frame, Network, Verdict
+from dcnlab.lab.network.snapshot import Frame, Network, Verdict
 from topos.graph import Port
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class TraceResult(Result):
 class TraceProbe(Probe):
     """One machine: where the request is sent, if the source is there, and where it is seen."""
 
-    def __init__(self, lab: RunningLab, context: Context) -> None:
+    def __init__(self, lab: LocalMachine, context: Context) -> None:
         super().__init__(lab, context)
         self._open = contextlib.ExitStack()
         self._taps: list[Any] = []
@@ -84,7 +84,7 @@ class TraceProbe(Probe):
 
     def send(self, servers: Sequence[int], identity: int, timeout: float) -> list[float]:
         """Send it from the first server to the second: the round-trip time in ms, if it is answered."""
-        from dcnlab.lab.instruments.echo import ping_pairs
+        from dcnlab.lab.instruments.packets.echo import ping_pairs
 
         source, target = (self.lab.endpoint(number, 4) for number in servers)
         return ping_pairs([(source, target)], timeout, identity=identity).rtt_ms
@@ -133,11 +133,7 @@ class Trace(Measurement[TraceResult]):
             if any(node not in expected for machine in seen for node, *_ in machine):
                 seen, times = self._watched(probes, numbers, None)  # an entry added by hand, another controller
 
-            def verdict(at: Port, frame: Frame) -> Verdict:
-                return probe_at(probes, at.node).verdict(at.node, at.number, frame)
-
-            network = Network(lab.scheme, lab.links, lab.config.choice().tables, verdict)
-            return _result(network, numbers, seen, times)
+            return _result(network(lab, probes), numbers, seen, times)
 
     def _watched(
         self, probes: Sequence[TraceProbe], numbers: tuple[int, int], nodes: Sequence[int] | None
@@ -148,6 +144,15 @@ class Trace(Measurement[TraceResult]):
         at_once(probes, lambda probe: probe.watch(identity, nodes))
         times = probes[0].send(numbers, identity, self.timeout)
         return at_once(probes, lambda probe: probe.seen()), times
+
+
+def network(lab: MeasuredLab, probes: Sequence[TraceProbe]) -> Network:
+    """The network of a lab, whose switches the probes ask."""
+
+    def verdict(at: Port, frame: Frame) -> Verdict:
+        return probe_at(probes, at.node).verdict(at.node, at.number, frame)
+
+    return Network(lab.scheme, lab.links, lab.config.choice().tables, verdict)
 
 
 def _result(

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import argument, server
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import known_path
-from dcnlab.lab.instruments.arguments import server
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.probe import Probe
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 #: Echo requests are all one flow, and no kernel limits the rate of their answers.
 _COMMAND = ("traceroute", "-I", "-n", "-m", "64")
@@ -53,21 +53,25 @@ class Traceroute(Measurement[TracerouteResult]):
     """Run traceroute from one server to another and name the servers that it shows."""
 
     name: ClassVar[str] = "traceroute"
-    examples: ClassVar[tuple[str, ...]] = ("dcnlab traceroute LAB h0 h15",)
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab traceroute LAB h0 h15", "dcnlab traceroute LAB h0 h15 -6")
 
     a: str = server("The source.")
     b: str = server("The destination.")
+    ipv6: bool = argument(
+        "Use IPv6; by default the first version that the hosts speak.", default=False, flag="-6"
+    )
 
     def run(self, lab: MeasuredLab, context: Context) -> TracerouteResult:
         source, target = lab.two_servers(self.a, self.b)
         known = known_path.between(lab, source, target)
         requests = min(max(1, known.tries), _MOST_REQUESTS)
-        words = ["-q", str(requests), "-w", f"{_WAIT + known.rtt:g}", lab.address(target)]
+        version = 6 if self.ipv6 else 0
+        options = ["-q", str(requests), "-w", f"{_WAIT + known.rtt:g}", lab.address(target, version)]
         with context.probe(TracerouteProbe, source) as probe:
             context.started()
-            output = probe.run(self.a, [*_COMMAND, *words])
+            output = probe.run(self.a, [*_COMMAND, *options])
         fabric = lab.fabric
-        names = {lab.address(number): fabric.name(number) for number in range(fabric.servers)}
+        names = {lab.address(number, version): fabric.name(number) for number in range(fabric.servers)}
         hops = _HOP.findall(output.split("\n", 1)[1])
         return TracerouteResult([names.get(hop.strip(), hop.strip()) for hop in hops])
 
@@ -77,8 +81,8 @@ class TracerouteProbe(Probe):
 
     def run(self, source: str, command: list[str]) -> str:
         """What a command prints there; LabError when it fails."""
-        words = self.lab.inside(source, command)
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        argv = self.lab.inside(source, command)
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.context.terminate_with_client(process)
             output, errors = process.communicate()
         if process.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,23 +11,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dcnlab.lab.contract.fields import argument
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.flow_sockets import TRANSPORTS
+from dcnlab.lab.instruments.flows.sockets import TRANSPORTS
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
-from dcnlab.traffic import completion, patterns, sizes
+from dcnlab.lab.instruments.verdict import Timed
+from dcnlab.traffic import completion, demand_files, patterns, sizes
 from dcnlab.traffic.completion import SizeBin
-from dcnlab.traffic.workload import Demand, Workload, draw
+from dcnlab.traffic.workload import MOST, Demand, Workload, draw
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.flow_measurement import Idle
-    from dcnlab.lab.instruments.flow_run import Run
-    from dcnlab.lab.instruments.measured_lab import MeasuredLab
+    from numpy.typing import NDArray
+
+    from dcnlab.lab.instruments.flows.measurement import Idle
+    from dcnlab.lab.instruments.flows.run import Generator, Run
+    from dcnlab.lab.network.measured_lab import MeasuredLab
 
 #: The load of a lab whose links have a rate, unless it is given.
 DEFAULT_LOAD = 0.4
+#: Seconds in which flows arrive, unless they are given.
+DEFAULT_SECONDS = 5.0
 _COLUMNS = ("flows", "flows", "failed", "mean ms", "median ms", "p99 ms", "mean slowdown", "median", "p99")
 
 
@@ -68,6 +74,12 @@ class TrafficResult(Result):
         """Whether every flow was complete."""
         return self.failed == 0 and not self.partial
 
+    def timed(self) -> Timed:
+        """The times of flows, and how late they began, as a share of what they took."""
+        figures = {name: getattr(self, name) or 0.0 for name in ("fct_mean_ms", "fct_median_ms", "fct_p99_ms")}
+        mean, median, tail = figures.values()
+        return Timed((self.mbps,), (mean, median), (tail,), min(1.0, self.late_ms / mean) if mean else 0.0)
+
     def table(self) -> Table:
         return bins_table(self.bins)
 
@@ -90,8 +102,8 @@ def bins_table(bins: list[SizeBin], *more: tuple[str, list[SizeBin]]) -> Table:
     rows = [
         (name, *_row(one))
         for number, _ in enumerate(bins)
-        for name, found in sources
-        for one in found[number : number + 1]
+        for name, source in sources
+        for one in source[number : number + 1]
     ]
     return Table(("", *_COLUMNS), rows)
 
@@ -125,7 +137,11 @@ class Traffic(Measurement[TrafficResult]):
         f" arrivals. Without it and `count`: {DEFAULT_LOAD} where links have a rate.",
         default=None, low=1e-6, high=100,
     )  # fmt: skip
-    seconds: float = argument("How long flows arrive.", default=5.0, low=0.001, high=1e6, unit="s")
+    seconds: float | None = argument(
+        f"How long flows arrive, by default {DEFAULT_SECONDS:g} s. Without a load: flows are sent again until"
+        " then, by default once.",
+        default=None, low=0.001, high=1e6, unit="s",
+    )  # fmt: skip
     count: int | None = argument(
         "Instead of a load: flows of each pair, all at once; 1 where links have no rate.",
         default=None, low=1, high=1_000_000,
@@ -137,7 +153,7 @@ class Traffic(Measurement[TrafficResult]):
     )  # fmt: skip
     seed: int = argument("Seed of times, sizes and pairs.", default=1, low=0, high=2**31 - 1)
     timeout: float = argument(
-        "How long after the last flow has begun the flows may take; later they have failed.",
+        "Deadline after the last flow starts; unfinished flows fail.",
         default=10.0, low=0.1, high=1e6, unit="s",
     )  # fmt: skip
 
@@ -167,19 +183,23 @@ class Traffic(Measurement[TrafficResult]):
 
     def to_json(self) -> dict[str, Any]:
         """The arguments with files as the lab's process finds them, which has another folder."""
-        found = super().to_json()
+        value = super().to_json()
         for name in ("pattern", "sizes"):
-            if os.path.isfile(found[name]):
-                found[name] = str(Path(found[name]).resolve())
-        return found
+            file, step = demand_files.split(value[name])
+            if os.path.isfile(file):
+                value[name] = f"{Path(file).resolve()}{step and f':step={step}'}"
+        return value
 
     def demand(self, load: float, rate: float) -> Demand:
         """What is sent, at a load of links with a rate in bits per second; a load of 0: a number of flows."""
-        return Demand(self.pattern, self.sizes, load, self.seconds, rate, self.count or 1, self.seed)
+        return Demand(
+            self.pattern, self.sizes, load, self.seconds or DEFAULT_SECONDS, rate, self.count or 1, self.seed
+        )
 
     def run(self, lab: MeasuredLab, context: Context) -> TrafficResult:
-        from dcnlab.lab.instruments import flow_measurement
-        from dcnlab.lab.instruments.flow_probe import FlowProbe
+        from dcnlab.lab.instruments.flows import measurement as flow_measurement
+        from dcnlab.lab.instruments.flows.probe import FlowProbe
+        from dcnlab.lab.instruments.flows.run import joined
 
         self.check_files()
         link_rate = flow_measurement.link_rate(lab)
@@ -194,29 +214,41 @@ class Traffic(Measurement[TrafficResult]):
             send = flow_measurement.generator(lab.scheme, probes, self, workload)
             idle = flow_measurement.idle(send, workload, link_rate, self.seed)
             context.started()
-            found = replace(send, rate=idle.rate).run(workload, self.pattern)
-        return self._result(workload, found, idle, load, link_rate is None)
+            runs = self._rounds(replace(send, rate=idle.rate), workload, again=not load)
+        times, size = len(runs), np.tile(workload.size, len(runs))
+        every = replace(idle, base=np.tile(idle.base, times))
+        return self._result(size, joined(runs), every, load, link_rate is None)
+
+    def _rounds(self, send: Generator, workload: Workload, again: bool) -> list[Run]:
+        """The flows, sent once, or ``again`` as soon as all have ended until the time is over."""
+        end = time.monotonic() + (self.seconds or 0.0)
+        runs = [send.run(workload, self.pattern)]
+        while again and runs[-1].decided.all() and time.monotonic() < end:
+            if (len(runs) + 1) * len(workload) > MOST:
+                break
+            runs.append(send.run(workload, self.pattern))
+        return runs
 
     def _result(
-        self, workload: Workload, found: Run, idle: Idle, load: float, rate_measured: bool
+        self, sizes: NDArray[np.int64], run: Run, idle: Idle, load: float, rate_measured: bool
     ) -> TrafficResult:
-        decided = found.decided
+        decided = run.decided
         if not decided.any():
             raise LabError("traffic: interrupted before a flow was complete")
-        size, seconds = workload.size[decided], found.seconds[decided]
+        size, seconds = sizes[decided], run.seconds[decided]
         bins = completion.summarise(size, seconds, completion.ideal(size, idle.rate, idle.base[decided]))
         arrived = size[np.isfinite(seconds)].sum()
         return TrafficResult(
-            seconds=round(found.duration, 3),
-            mbps=round(8e-6 * float(arrived) / found.duration, 2) if found.duration else 0.0,
+            seconds=round(run.duration, 3),
+            mbps=round(8e-6 * float(arrived) / run.duration, 2) if run.duration else 0.0,
             load=load,
             rate_mbps=round(idle.rate / 1e6, 3),
             rate_measured=rate_measured,
             base_ms=round(1000 * float(np.median(idle.base)), 3),
-            late_ms=round(1000 * found.late, 3),
+            late_ms=round(1000 * run.late, 3),
             **{name: value for name, value in vars(bins[0]).items() if name != "sizes"},
             bins=list(bins),
-            errors=found.errors,
+            errors=run.errors,
             partial="" if decided.all() else INTERRUPTED,
         )
 

@@ -38,7 +38,7 @@ class LabCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """All metrics, as of now."""
         try:
-            found = [
+            metrics = [
                 *self._processes(),
                 *self._link_metrics(),
                 *self._queues(),
@@ -49,7 +49,7 @@ class LabCollector(Collector):
             yield GaugeMetricFamily("dcnlab_up", "Whether the lab answers.", 0)
             return
         yield GaugeMetricFamily("dcnlab_up", "Whether the lab answers.", 1)
-        yield from found
+        yield from metrics
 
     def _processes(self) -> Iterator[Metric]:
         info = self._lab.info()

@@ -19,8 +19,8 @@ from mininet.node import Controller, Node
 from addressing import registry as schemes
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
+from dcnlab.lab.contract.machine import Apply
 from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
-from dcnlab.lab.coordinator.link_state.machine_state import Apply
 from dcnlab.lab.emulation.switches.openvswitch import kernel_datapath
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.mininet import members
@@ -28,6 +28,7 @@ from dcnlab.lab.mininet import topo as topologies
 from dcnlab.lab.mininet.gateway import Gateway
 from dcnlab.lab.mininet.topo import FabricTopo
 from hostagent.client import AgentPool
+from hostagent.linux.channel import Message
 from hostagent.options import AgentPlacement, Options
 from topos.graph import Port
 
@@ -113,7 +114,7 @@ class SchemeController(Controller):  # type: ignore[misc]
             text = f"{self.name} cannot listen at {self.ip}:{self.port} ({error.strerror}): give port=N"
             raise UsageError(text) from None
 
-        def event(message: dict[str, Any]) -> None:
+        def event(message: Message) -> None:
             if message["event"] == "port":
                 self._report(Port(topo.fabric.index(message["switch"]), message["port"]), message["up"])
 

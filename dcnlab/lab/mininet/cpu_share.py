@@ -73,9 +73,9 @@ class CpuShare:
         """Put a process into the group; those that it starts later are in it too."""
         self._write("cgroup.procs", str(pid))
 
-    def command(self, words: list[str]) -> list[str]:
+    def command(self, argv: list[str]) -> list[str]:
         """A command line that runs in the group."""
-        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._folder / "cgroup.procs"), *words]
+        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._folder / "cgroup.procs"), *argv]
 
     def remove(self) -> None:
         """Remove the group, whose processes have ended; what still runs in it keeps it."""

@@ -60,8 +60,8 @@ class RelayHost(Host):  # type: ignore[misc]
         """As Mininet's; of a relay the address that its scheme gives it."""
         if intf is None and self.relaying:
             return str(self.params["ip"]).partition("/")[0]
-        found: str | None = super().IP(intf)
-        return found
+        address: str | None = super().IP(intf)
+        return address
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> None:
         """As Mininet's, when the tables are installed."""

@@ -60,13 +60,13 @@ class FabricTopo(Topo):  # type: ignore[misc]
 
     def nodeInfo(self, name: str) -> dict[str, Any]:
         """The parameters of a node; of a host also the addresses that the controller's scheme gives it."""
-        found = dict(super().nodeInfo(name))
-        if found.get("fabric") is not self or self.isSwitch(name):
-            return found
+        info = dict(super().nodeInfo(name))
+        if info.get("fabric") is not self or self.isSwitch(name):
+            return info
         if self.scheme is None:
             with contextlib.suppress(StopIteration):
                 self.scheme = next(_waiting()).bind(self)
-        return {**found, **self._addresses(self.fabric.index(name))} if self.scheme else found
+        return {**info, **self._addresses(self.fabric.index(name))} if self.scheme else info
 
     def _addresses(self, server: int) -> dict[str, str]:
         assert self.scheme is not None

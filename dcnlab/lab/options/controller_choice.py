@@ -10,7 +10,12 @@ from typing import Literal
 from controller import applications
 from dcnlab.lab.errors import OptionError
 
-FORMS = "ours, none, remote:HOST:PORT, ssl:HOST:PORT, app:FILE.py[,MODULE...] or app-only:FILE.py[,MODULE...]"
+FORMS = (
+    "ours, none, remote:HOST:PORT, ssl:HOST:PORT (several with commas), app:FILE.py[,MODULE...] or"
+    " app-only:FILE.py[,MODULE...]"
+)
+#: The most controllers of a lab.
+MOST_REMOTES = 8
 
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
 
@@ -26,31 +31,31 @@ class ControllerChoice:
     kind: Literal["ours", "none", "remote", "app"]
     tables: bool = False
     tls: bool = False
-    host: str = ""
-    port: int = 0
+    #: Hosts and ports of the controllers elsewhere.
+    remotes: tuple[tuple[str, int], ...] = ()
     #: Files and modules that define Ryu or os-ken applications.
     applications: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> ControllerChoice:
-        """From what a user wrote; OptionError with the forms that there are."""
+        """Read what a user wrote; OptionError with the forms that there are."""
         word, _, rest = text.partition(":")
         if text == "ours":
             return cls(text, "ours", tables=True)
         if text == "none":
             return cls(text, "none")
         if word in ("remote", "ssl"):
-            found = _ADDRESS.fullmatch(rest)
-            if found is None or not 0 < int(found["port"]) < 1 << 16:
-                raise OptionError("controller", f"controller {text!r} is not {word}:HOST:PORT")
-            host = found["host"].strip("[]")
-            return cls(text, "remote", tls=word == "ssl", host=host, port=int(found["port"]))
+            return cls(text, "remote", tls=word == "ssl", remotes=_remotes(text, word))
         if word in ("app", "app-only"):
             names = tuple(name.strip() for name in rest.split(","))
             if not all(names):
                 raise OptionError("controller", f"controller {text!r} is not {word}:FILE.py[,MODULE...]")
             return cls(text, "app", tables=word == "app", applications=names)
         raise OptionError("controller", f"controller must be {FORMS}, not {text!r}")
+
+    def named(self, number: int) -> str:
+        """The ``number``-th of several controllers elsewhere, as it is written."""
+        return self.text.split(",")[number]
 
     def resolved(self) -> str:
         """The text with absolute paths of files: for machines where this process is not."""
@@ -81,3 +86,16 @@ class ControllerChoice:
             done = "forwarding, answers to ARP and routing around failures"
         else_ = "by hand" if self.kind == "none" else "of that controller"
         return f"{named}: {done} {'is' if relaying else 'are'} left to entries {else_}; the lab installs none"
+
+
+def _remotes(text: str, word: str) -> tuple[tuple[str, int], ...]:
+    """The controllers in ``remote:HOST:PORT,remote:HOST:PORT``; OptionError for what is none."""
+    remotes = []
+    for part in text.split(","):
+        found = _ADDRESS.fullmatch(part.removeprefix(f"{word}:")) if part.startswith(f"{word}:") else None
+        if found is None or not 0 < int(found["port"]) < 1 << 16:
+            raise OptionError("controller", f"controller {part!r} is not {word}:HOST:PORT")
+        remotes.append((found["host"].strip("[]"), int(found["port"])))
+    if len(set(remotes)) < len(remotes) or len(remotes) > MOST_REMOTES:
+        raise OptionError("controller", f"controller {text!r}: name {MOST_REMOTES} at most, each once")
+    return tuple(remotes)

@@ -27,7 +27,7 @@ class Exposure:
 
 def parse(text: str) -> tuple[Exposure, ...]:
     """The exposures that an option names, separated by commas; OptionError for anything else."""
-    found: dict[int, Exposure] = {}
+    by_port: dict[int, Exposure] = {}
     for part in filter(None, text.split(",")):
         match = _FORM.fullmatch(part)
         if match is None:
@@ -38,10 +38,10 @@ def parse(text: str) -> tuple[Exposure, ...]:
         for port in (exposure.port, exposure.local):
             if not 1 <= port <= 65535:
                 raise OptionError("expose", f"expose: {port} is not a port; ports are 1 to 65535")
-        if exposure.local in found:
+        if exposure.local in by_port:
             raise OptionError("expose", f"expose: local port {exposure.local} can be only one port of a server")
-        found[exposure.local] = exposure
-    return tuple(found.values())
+        by_port[exposure.local] = exposure
+    return tuple(by_port.values())
 
 
 def notes(nat: bool, expose: str) -> Iterator[str]:

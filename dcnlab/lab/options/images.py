@@ -76,7 +76,7 @@ def _absolute(folder: str, base: str) -> str:
 
 def parse(text: str, base: str = "") -> tuple[tuple[str, Image], ...]:
     """The patterns of hosts and their images that an option names, separated by commas."""
-    found = []
+    images = []
     for part in filter(None, (one.strip() for one in text.split(","))):
         pattern, equals, source = part.partition("=")
         if not equals or not pattern.strip():
@@ -85,10 +85,10 @@ def parse(text: str, base: str = "") -> tuple[tuple[str, Image], ...]:
                 f"image takes HOST=DIR, HOST=oci:DIR:TAG or HOST=podman:NAME, such as h*=web, not {part!r}",
             )
         try:
-            found.append((pattern.strip(), Image.parse(source.strip(), base)))
+            images.append((pattern.strip(), Image.parse(source.strip(), base)))
         except UsageError as error:
             raise OptionError("image", str(error)) from None
-    return tuple(found)
+    return tuple(images)
 
 
 def check(text: str, servers: Iterable[str]) -> None:

@@ -23,6 +23,8 @@ _FORMS = {
     "reorder": (_SHARE, "1%"),
     "corrupt": (_SHARE, "0.1%"),
 }
+#: A direction of a link: its number, and the node that sends.
+Direction = tuple[int, int]
 #: The names of all impairments of a link.
 IMPAIRMENTS = tuple(_FORMS)
 #: What the units of times and shares stand for.
@@ -33,7 +35,7 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Shape:
-    """Impairments of links, per direction; empty: not imposed."""
+    """Impairments of one direction of a link; empty: not imposed."""
 
     #: One-way delay in tc's syntax: ``1ms``.
     delay: str = ""
@@ -105,6 +107,14 @@ def of_attributes(attributes: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def queue_of(attributes: Mapping[str, Any]) -> int:
+    """The frames that wait before a link with a rate, among its attributes in a graph; 0: it states none."""
+    text = str(attributes.get("queue") or 0).strip()
+    if not text.isdecimal():
+        raise OptionError("topology", f"queue is a number of frames, not {text!r}")
+    return int(text)
+
+
 def _with_unit(value: Any, unit: str) -> str:
     if value is None:
         return ""
@@ -127,19 +137,3 @@ def bits_per_second(rate: str) -> float:
     Shape(rate=rate).check()
     unit = rate[-4].upper() if rate[-4].isalpha() else ""
     return float(_NUMBER.findall(rate)[0]) * {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}[unit]
-
-
-@dataclass(frozen=True)
-class ImpairedLink:
-    """The impairments of one link: its two nodes (and which it is of several), its number, the values, and what
-    imposes each."""
-
-    link: tuple[str, ...]
-    number: int
-    impairments: Mapping[str, str]
-    by: Mapping[str, str]
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """From the JSON object of an answer."""
-        return cls(tuple(value["link"]), value["number"], value["impairments"], value["by"])

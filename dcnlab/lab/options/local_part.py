@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Bytes that VXLAN adds to a frame's payload: Ethernet, VXLAN, UDP and an outer IP header, of version 4 or 6.
-OVERHEAD = {4: 50, 6: 70}
-#: The MTU of a link where the underlay allows it.
-MTU = 1500
+from dcnlab.lab.contract.values import JsonObject
+from dcnlab.lab.options import mtu
+
 _OTHERS = ("address", "port", "mtu", "configured", "rejoins", "key", "number")
 
 
@@ -34,7 +33,7 @@ class LocalPart:
     peers: Mapping[int, str]
     address: str
     port: int
-    mtu: int = MTU
+    mtu: int = mtu.MTU
     configured: bool = False
     rejoins: int = 0
     key: str = field(default="", repr=False)
@@ -42,8 +41,8 @@ class LocalPart:
     machines: tuple[str, ...] = ()
     collectors: Mapping[int, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+    def to_json(self) -> JsonObject:
+        """Return it as a JSON object."""
         peers = {str(link): address for link, address in self.peers.items()}
         collectors = {str(server): machine for server, machine in self.collectors.items()}
         more = {name: getattr(self, name) for name in _OTHERS}
@@ -54,14 +53,9 @@ class LocalPart:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LocalPart:
-        """From a JSON object."""
+        """Make one from a JSON object."""
         peers = {int(link): str(address) for link, address in value["peers"].items()}
         collectors = {int(server): int(machine) for server, machine in value["collectors"].items()}
         more = {name: value[name] for name in _OTHERS}
         nodes, machines = frozenset(value["nodes"]), tuple(value["machines"])
         return cls(nodes, peers, machines=machines, collectors=collectors, **more)
-
-
-def mtu(underlay: int, version: int) -> int:
-    """The MTU of links over an underlay with this MTU and this version of IP: 1500 bytes where that fits."""
-    return min(MTU, underlay - OVERHEAD[version])

@@ -1,4 +1,4 @@
-"""Cables swapped on purpose: what AACM should find (CLOT, section 5)."""
+"""Cables swapped on purpose: what AACM should find (CLOT, section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of the Dask scheduler whose workers are the machines of a lab."""
+"""Where the machines of a lab are: a Dask scheduler's address, or the Unix sockets of servers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,26 @@ from urllib.parse import urlsplit
 
 from dcnlab.lab.errors import OptionError
 
+#: What the sockets of servers begin with.
+UNIX = "unix:"
+
+
+def sockets(address: str) -> list[str]:
+    """The paths of ``unix:PATH,PATH...``."""
+    return address.removeprefix(UNIX).split(",")
+
 
 def check(address: str) -> None:
-    """OptionError unless others cannot use the scheduler: it has TLS, or listens on loopback."""
+    """OptionError unless others cannot use the machines: they are behind Unix sockets, or the scheduler has TLS
+    or listens on loopback."""
+    if address.startswith(UNIX):
+        paths = sockets(address)
+        if len(set(paths)) < len(paths) or not all(path.startswith("/") for path in paths):
+            raise OptionError(
+                "machines",
+                f"machines: not {address!r}, but a path from / on for each: unix:/run/m0,/run/m1",
+            )
+        return
     parts = urlsplit(address)
     try:
         complete = bool(parts.hostname and parts.port)
@@ -18,7 +35,8 @@ def check(address: str) -> None:
     if parts.scheme not in ("tls", "tcp") or not complete:
         raise OptionError(
             "machines",
-            f"machines: not {address!r}, but a Dask scheduler's address, such as tls://10.0.0.1:8786",
+            f"machines: not {address!r}, but a Dask scheduler's address, such as tls://10.0.0.1:8786,"
+            " or sockets of `dcnlab machines serve`, such as unix:/run/m0,/run/m1",
         )
     if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):
         raise OptionError(

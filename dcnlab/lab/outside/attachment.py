@@ -7,37 +7,23 @@ tables then hold for it.  Where servers relay, a place would need an agent, so o
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from addressing.fields import ipv4, mac
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.contract.lab import AttachedInterface
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.running.lab import RunningLab
-from hostagent.runtime.netlink import Netlink
-
-
-@dataclass(frozen=True)
-class Attached:
-    """An attached interface: its switch and port, and the host whose place it takes, with the addresses that
-    belong there; empty without."""
-
-    interface: str
-    switch: str
-    port: int
-    host: str = ""
-    ipv4: str = ""
-    mac: str = ""
+from dcnlab.lab.running.local_machine import LocalMachine
+from hostagent.linux.netlink import Netlink
 
 
 class Attachments:
     """The attached interfaces of a lab."""
 
-    def __init__(self, session: RunningLab) -> None:
+    def __init__(self, session: LocalMachine) -> None:
         self._session, self._guard = session, session.guard
 
-    def attach(self, switch: str, interface: str, host: str = "") -> dict[str, Any]:
+    def attach(self, switch: str, interface: str, host: str = "") -> AttachedInterface:
         """Make an interface of the machine a port; UsageError with one line if that is impossible."""
         with self._guard.attaching:
             wanted = self._place(switch, interface, host)
@@ -55,34 +41,34 @@ class Attachments:
             except LabError:
                 self._guard.ask("give", interface=interface)
                 raise
-            self._guard.attached[interface] = asdict(wanted)
-        return asdict(wanted)
+            self._guard.attached[interface] = wanted
+        return wanted
 
-    def detach(self, interface: str, switch: str = "") -> dict[str, Any]:
+    def detach(self, interface: str, switch: str = "") -> AttachedInterface:
         """Give an interface back to the machine, if it is attached to ``switch`` (empty: to any); a host whose
         place it had gets that again."""
         where = switch and self._session.fabric.name(self._session.node(switch))
         with self._guard.attaching:
             if interface not in self._guard.attached:
                 raise UsageError(f"{interface} is not attached to a switch of this lab")
-            found = Attached(**self._guard.attached[interface])
-            if where and found.switch != where:
-                raise UsageError(f"{interface} is attached to {found.switch}, not to {where}")
-            self._remove(found, interface)
-            if found.host:
-                self._add(found, self._own(found))
+            attached = self._guard.attached[interface]
+            if where and attached.switch != where:
+                raise UsageError(f"{interface} is attached to {attached.switch}, not to {where}")
+            self._remove(attached, interface)
+            if attached.host:
+                self._add(attached, self._own(attached))
             self._guard.ask("give", interface=interface)
             del self._guard.attached[interface]
-        return asdict(found)
+        return attached
 
-    def _remove(self, place: Attached, interface: str) -> None:
+    def _remove(self, place: AttachedInterface, interface: str) -> None:
         """Remove the port of an interface; its link is down then."""
         if self._session.switch_path is not None:  # which knows the interfaces that the switch began with
             self._session.switch_path.leave(place.switch)
         self._session.running.shard(place.switch).remove_port(place.switch, interface)
         self._await(place, up=False)
 
-    def _add(self, place: Attached, interface: str) -> None:
+    def _add(self, place: AttachedInterface, interface: str) -> None:
         """Add an interface at its port; its link is up then, if the interface has a carrier."""
         if self._session.switch_path is not None:
             self._session.switch_path.leave(place.switch)
@@ -91,22 +77,22 @@ class Attachments:
         if netns.inside(shard.netns, lambda: _carrier(interface)):
             self._await(place, up=True)
 
-    def _await(self, place: Attached, up: bool) -> None:
+    def _await(self, place: AttachedInterface, up: bool) -> None:
         """Wait until the lab has converged on the link at a place; a free port has none."""
         if place.host and self._session.running.controller is not None:
             link = self._session.fabric.link_at(self._session.fabric.index(place.switch), place.port)
             self._session.link_state.wait_for(frozenset({link}), up)
 
-    def _own(self, place: Attached) -> str:
+    def _own(self, place: AttachedInterface) -> str:
         """The interface of the fabric's link at a port."""
         fabric = self._session.fabric
         return interface(fabric, fabric.index(place.switch), place.port)
 
     def _taken(self) -> set[tuple[str, int]]:
         """The (switch, port) pairs of attached interfaces."""
-        return {(each["switch"], each["port"]) for each in self._guard.attached.values()}
+        return {(each.switch, each.port) for each in self._guard.attached.values()}
 
-    def _place(self, switch: str, interface: str, host: str) -> Attached:
+    def _place(self, switch: str, interface: str, host: str) -> AttachedInterface:
         """Where an interface goes."""
         session, fabric = self._session, self._session.fabric
         node = session.node(switch)
@@ -115,7 +101,7 @@ class Attachments:
         if not host:
             used = {port for port, _ in fabric.ports(node)}
             used |= {port for name, port in self._taken() if name == fabric.name(node)}
-            return Attached(interface, fabric.name(node), max(used, default=0) + 1)
+            return AttachedInterface(interface, fabric.name(node), max(used, default=0) + 1, "", "", "")
         server = session.server(host)
         if fabric.relaying:
             raise UsageError(f"the servers of {fabric.spec} relay packets, so no machine can take a place")
@@ -126,7 +112,7 @@ class Attachments:
             raise UsageError(f"the place of {host} is taken already")
         own = next(number for number, _ in fabric.ports(server))
         scheme = session.running.scheme
-        return Attached(
+        return AttachedInterface(
             interface, fabric.name(node), port, fabric.name(server),
             f"{ipv4.text(scheme.ipv4(server))}/{scheme.ipv4_length}", mac.text(mac.hardware(server, own)),
         )  # fmt: skip

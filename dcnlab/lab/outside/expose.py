@@ -14,18 +14,18 @@ import threading
 from functools import partial
 from typing import BinaryIO
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.options.exposure import Exposure
 from dcnlab.lab.outside import accepting
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.local_machine import LocalMachine
 
 _CHUNK = 1 << 16
 _TIMEOUT = 10.0
 _log = logging.getLogger(__name__)
 
 
-def start(session: RunningLab, guard: Guard, exposure: Exposure) -> None:
+def start(session: LocalMachine, guard: Guard, exposure: Exposure) -> None:
     """Expose one port of a server until the lab ends; UsageError if the local port is taken."""
     (descriptor,) = guard.ask("listen", port=exposure.local)
     listener = socket.socket(fileno=descriptor)
@@ -37,16 +37,19 @@ def start(session: RunningLab, guard: Guard, exposure: Exposure) -> None:
 
 
 def _carry(server: str, targets: list[tuple[str, int]], outer: socket.socket) -> None:
-    """Pass bytes between a connection and the server until both directions have ended."""
     with outer:
-        inner = _connected(server, targets)
-        if inner is None:
-            return
-        with inner:
-            back = threading.Thread(target=_copy, args=(inner, outer), daemon=True)
-            back.start()
-            _copy(outer, inner)
-            back.join()
+        if (inner := _connected(server, targets)) is not None:
+            join(inner, outer)
+
+
+def join(inner: socket.socket, outer: socket.socket) -> None:
+    """Pass bytes between two connections until both directions have ended, and close the first."""
+    with inner:
+        inner.settimeout(None)
+        back = threading.Thread(target=_copy, args=(inner, outer), daemon=True)
+        back.start()
+        _copy(outer, inner)
+        back.join()
 
 
 def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | None:
@@ -57,13 +60,12 @@ def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | N
                 server,
                 lambda to=target: socket.create_connection(to, _TIMEOUT),  # type: ignore[misc]
             )
-            inner.settimeout(None)
             return inner
     _log.info("expose: nothing in %s listens at port %s", server, targets[0][1])
     return None
 
 
-def connect(session: RunningLab, server: int, port: int, source: int, target: int, address: str = "") -> None:
+def connect(session: LocalMachine, server: int, port: int, source: int, target: int, address: str = "") -> None:
     """Pass bytes between a port of a server and two descriptors until both directions have ended, and close
     each descriptor at its end: for a connection that another machine has accepted.  With an ``address`` the
     server connects to that port there."""
@@ -73,6 +75,7 @@ def connect(session: RunningLab, server: int, port: int, source: int, target: in
         if inner is None:
             return
         with inner:
+            inner.settimeout(None)
             there = threading.Thread(target=_send, args=(reads, inner), daemon=True)
             there.start()
             with writes, contextlib.suppress(OSError):
@@ -88,7 +91,7 @@ def _send(reads: BinaryIO, inner: socket.socket) -> None:
         inner.shutdown(socket.SHUT_WR)
 
 
-def _targets(session: RunningLab, server: int, port: int) -> list[tuple[str, int]]:
+def _targets(session: LocalMachine, server: int, port: int) -> list[tuple[str, int]]:
     """Its own address first: a program that listens there only is what others in the fabric reach."""
     return [(session.address(server), port), ("127.0.0.1", port)]
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from dcnlab.lab.emulation import broker, hosts, netns
+from dcnlab.lab.emulation import broker
+from dcnlab.lab.emulation.namespaces import hosts, netns
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.outside.networks import fabric_networks, servers
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.local_machine import LocalMachine
 from hostagent.runtime.devices import TUN_NAME
 
 INTERFACE = "outside"
@@ -25,7 +26,7 @@ _GATEWAY, _NAME_SERVER = _NETWORK[2], _NETWORK[3]
 _FIRST = int(_NETWORK[256])
 
 
-def start(session: RunningLab, guard: Guard) -> None:
+def start(session: LocalMachine, guard: Guard) -> None:
     """Connect all servers of this machine; LabError with one line if that fails."""
     fabric, scheme = session.fabric, session.running.scheme
     if any(address in _NETWORK for address in servers(scheme)):

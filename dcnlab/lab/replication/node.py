@@ -1,10 +1,7 @@
 """The program in each server of a replication: ``python -m dcnlab.lab.replication.node TASK``.
 
-TASK is one JSON object: the ``address`` and ``port`` to listen at, the ``size`` in bytes, ``source``
-(true for the server that has the data), and ``parts``: ``offset``, ``length``, and ``to``, the addresses
-to which the part is forwarded while it still arrives.  The program prints the line ``ready`` and begins
-when it reads a line.  At the end it prints when everything had arrived (``done``, monotonic seconds) and
-its ``sha256``.
+TASK is a :class:`Task` as JSON.  The program prints the line ``ready`` and begins when it reads a line.  At the
+end it prints its :class:`Replica`.
 """
 
 from __future__ import annotations
@@ -21,7 +18,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+
+from dcnlab.lab import python_process
+from dcnlab.lab.contract.codec import decode
+from dcnlab.lab.replication.tasks import Replica, Task
 
 _CHUNK = 1 << 18
 _TIMEOUT = 600.0
@@ -56,15 +56,15 @@ class Flow:
 class Node:
     """One server's side of a replication."""
 
-    def __init__(self, task: dict[str, Any]) -> None:
-        self._port, self._source = task["port"], task["source"]
-        self._flows = [Flow(part["offset"], part["length"], part["to"]) for part in task["parts"]]
+    def __init__(self, task: Task) -> None:
+        self._port, self._source = task.port, task.source
+        self._flows = [Flow(part.offset, part.length, part.to) for part in task.parts]
         self._file = os.memfd_create("replica")
-        self._size = task["size"]
+        self._size = task.size
         os.truncate(self._file, self._size)
         if self._source:
             _fill(self._file, self._size)
-        self._listener = socket.create_server((task["address"], self._port), backlog=64)
+        self._listener = socket.create_server((task.address, self._port), backlog=64)
 
     def run(self) -> float:
         """Receive and forward everything; the time at which the last byte arrived."""
@@ -131,11 +131,11 @@ def _fill(file: int, size: int) -> None:
 
 def main() -> None:
     """Carry out one task."""
-    node = Node(json.loads(sys.argv[1]))
+    node = Node(decode(Task, json.loads(sys.argv[1])))
     print("ready", flush=True)
     sys.stdin.readline()
     done = node.run()
-    print(json.dumps({"done": done, "sha256": node.sha256()}), flush=True)
+    python_process.print_line(Replica(done, node.sha256()))
 
 
 if __name__ == "__main__":

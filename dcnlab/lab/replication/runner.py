@@ -7,17 +7,18 @@ import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from addressing.multipath.complete_graphs import complete_graph
 from addressing.multipath.construction import NoCompleteGraph
 from addressing.scheme import Scheme, path
 from addressing.source import SourceRouted
 from dcnlab.lab import python_process
+from dcnlab.lab.contract.codec import decode_fields, encode
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.network.endpoint import Endpoint
 from dcnlab.lab.replication import plan
+from dcnlab.lab.replication.tasks import Forwarded, Replica, Task
 from dcnlab.lab.replication.transfer import Transfer
-from dcnlab.lab.running.endpoint import Endpoint
 from topos.graph import LinkState
 
 _PORT = 7421
@@ -85,24 +86,20 @@ def check(servers: Sequence[int], size: int, available: int) -> None:
         raise UsageError(f"{len(servers)} times {size >> 20} MB do not fit in the memory that is free")
 
 
-def tasks(parts: Sequence[plan.Part], ends: Mapping[int, Endpoint]) -> dict[int, dict[str, Any]]:
+def tasks(parts: Sequence[plan.Part], ends: Mapping[int, Endpoint]) -> dict[int, Task]:
     """The task of the program in each server, of which the first in ``ends`` is the source."""
     size = sum(part.length for part in parts)
     return {
-        server: {
-            "address": end.address,
-            "port": _PORT,
-            "size": size,
-            "source": server == next(iter(ends)),
-            "parts": [
-                {
-                    "offset": part.offset,
-                    "length": part.length,
-                    "to": [ends[to].address for to in part.children(server)],
-                }
+        server: Task(
+            end.address,
+            _PORT,
+            size,
+            server == next(iter(ends)),
+            [
+                Forwarded(part.offset, part.length, [ends[to].address for to in part.children(server)])
                 for part in parts
             ],
-        }
+        )
         for server, end in ends.items()
     }
 
@@ -123,9 +120,9 @@ def transfer(parts: Sequence[plan.Part], routes: Routes, seconds: float, hashes:
 class NodeProgram:
     """The program in one server, once it is ready; ``name`` is the server's."""
 
-    def __init__(self, name: str, task: Mapping[str, Any], inside: Inside) -> None:
+    def __init__(self, name: str, task: Task, inside: Inside) -> None:
         self._name = name
-        command = python_process.command("dcnlab.lab.replication.node", json.dumps(task))
+        command = python_process.command("dcnlab.lab.replication.node", json.dumps(encode(task)))
         self.process = subprocess.Popen(
             inside(name, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -136,6 +133,10 @@ class NodeProgram:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write("go\n")
             self.process.stdin.flush()
+
+    def replica(self) -> Replica:
+        """What it has when everything has arrived; LabError when it has ended."""
+        return decode_fields(Replica, json.loads(self.line()))
 
     def line(self) -> str:
         """Its next line; LabError when it has ended."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import socket
 import threading
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.errors import LabError, UsageError
 
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.lab import AttachedInterface
+
 _LONGEST = 1 << 16
+#: Seconds within which the guard answers a question, and those that run programs.
+_LIMIT, _LIMITS = 10.0, {"nat": 30.0, "tunnels": 120.0, "untunnel": 60.0}
 
 
 class Guard:
@@ -19,13 +27,14 @@ class Guard:
     def __init__(self, descriptor: int, groups: str) -> None:
         """``groups``: how the names of the lab's cgroups begin, which the guard removes in the end."""
         self.groups = groups
-        #: Interfaces of the machine that are ports of switches, by name, as JSON objects.
-        self.attached: dict[str, dict[str, Any]] = {}
+        #: Interfaces of the machine that are ports of switches, by name.
+        self.attached: dict[str, AttachedInterface] = {}
         #: Held while they change.
         self.attaching = threading.Lock()
         self._socket = socket.socket(fileno=descriptor)
         self._socket.set_inheritable(False)
         self._lock = threading.Lock()
+        self._serials = itertools.count(1)
 
     def make_tunnels(self, lines: Sequence[str], namespaces: Sequence[str]) -> None:
         """Make VXLAN devices in these namespaces of the lab, from lines of ``ip -batch``."""
@@ -35,18 +44,35 @@ class Guard:
         """Remove all VXLAN devices of this machine's labs with a UDP port."""
         self.ask("untunnel", port=port)
 
-    def ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> list[int]:
+    def ask(self, op: str, descriptors: Sequence[int] = (), **arguments: Any) -> list[int]:
         """Ask for one operation: the descriptors that it answers with.
 
-        UsageError with one line for a refusal.
+        UsageError with one line for a refusal, LabError when it does not answer in time: it is stopped.
         """
+        limit = _LIMITS.get(op, _LIMIT)
         with self._lock:
             try:
-                socket.send_fds(self._socket, [json.dumps({"op": op, **words}).encode()], descriptors)
-                data, answered, _, _ = socket.recv_fds(self._socket, _LONGEST, 1)
+                answer, answered = self._asked({"op": op, **arguments}, descriptors, time.monotonic() + limit)
+            except TimeoutError:
+                raise LabError(f"the lab's guard does not answer within {limit:g} s") from None
             except OSError as error:
                 raise LabError(f"the lab's guard does not answer: {error.strerror}") from None
-        answer = json.loads(data) if data else {"error": "the lab's guard has ended"}
         if "error" in answer:
             raise UsageError(answer["error"])
-        return list(answered)
+        return answered
+
+    def _asked(
+        self, question: dict[str, Any], descriptors: Sequence[int], end: float
+    ) -> tuple[dict[str, Any], list[int]]:
+        """The answer to a question; those to earlier ones, for which nobody waits any more, are dropped."""
+        serial = next(self._serials)
+        self._socket.settimeout(max(0.001, end - time.monotonic()))
+        socket.send_fds(self._socket, [json.dumps({**question, "serial": serial}).encode()], descriptors)
+        while True:
+            self._socket.settimeout(max(0.001, end - time.monotonic()))
+            data, answered, _, _ = socket.recv_fds(self._socket, _LONGEST, 1)
+            answer = json.loads(data) if data else {"error": "the lab's guard has ended"}
+            if not data or answer.pop("serial") == serial:
+                return answer, list(answered)
+            for late in answered:
+                os.close(late)

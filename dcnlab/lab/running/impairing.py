@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from dcnlab.lab import naming
+from dcnlab.lab.contract.links import ImpairedLink, ImpairedLinks
 from dcnlab.lab.emulation.links import shaping
-from dcnlab.lab.options.link_shape import ImpairedLink, Shape
+from dcnlab.lab.options.link_shape import Direction, Shape
 
 if TYPE_CHECKING:
-    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.local_machine import LocalMachine
 
 
-def change(lab: RunningLab, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Change links as a request asks: ``kind`` and ``names`` of links, ``values`` by name, or ``clear``.
+def change(
+    lab: LocalMachine, kind: str, names: Sequence[str], sender: str, values: Mapping[str, str] | None
+) -> ImpairedLinks:
+    """Change links, or without ``values`` return them to those of the launch; without a kind change none.
 
-    The answer lists these links, or without ``kind`` all links that have impairments.  Raises UsageError.
+    These links, or without a kind all that have impairments; UsageError.
     """
-    kind, values = request.get("kind"), request.get("values", {})
-    if kind is None:
-        return _answer(lab, lab.impairments)
-    links = naming.links_matching(lab.fabric, kind, request.get("names", []), lab.running.scheme)
-    if request.get("clear"):
-        return _answer(lab, lab.running.impairments.clear(links))
-    return _answer(lab, lab.impair(links, values))
+    if not kind:
+        return _described(lab, lab.impairments)
+    links = naming.links_matching(lab.fabric, kind, names, lab.running.scheme)
+    directions = naming.directions(lab.fabric, links, sender)
+    if values is None:
+        return _described(lab, lab.running.impairments.clear(directions))
+    return _described(lab, lab.impair(directions, values))
 
 
-def _answer(lab: RunningLab, shapes: Mapping[int, Shape]) -> dict[str, Any]:
-    return {"links": [_describe(lab, number, shape) for number, shape in shapes.items()]}
+def _described(lab: LocalMachine, shapes: Mapping[Direction, Shape]) -> ImpairedLinks:
+    """A link once where both directions are alike, else each direction."""
+    found = []
+    for number in dict.fromkeys(link for link, _ in shapes):
+        a, b = lab.fabric.link_ends[number, [0, 2]].tolist()
+        if (shape := shapes.get((number, a))) == shapes.get((number, b)) and shape is not None:
+            found.append(_one(lab, number, shape))
+            continue
+        found += [_one(lab, number, shapes[number, end], end) for end in (a, b) if (number, end) in shapes]
+    return ImpairedLinks(found)
 
 
-def _describe(lab: RunningLab, number: int, shape: Shape) -> dict[str, Any]:
-    return vars(ImpairedLink(lab.fabric.link_names(number), number, shape.given(), shaping.imposed_by(shape)))
+def _one(lab: LocalMachine, number: int, shape: Shape, sender: int | None = None) -> ImpairedLink:
+    name = "" if sender is None else lab.fabric.name(sender)
+    return ImpairedLink(lab.fabric.link_names(number), number, shape.given(), shaping.imposed_by(shape), name)

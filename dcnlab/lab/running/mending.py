@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from dcnlab.lab import naming
-from dcnlab.lab.coordinator.link_state.driver import LinkStateDriver
+from dcnlab.lab.contract.machine import LinkStateOfLab
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.wiring import Wiring
-from dcnlab.lab.running.parts import Agent
-from dcnlab.lab.running.supervision import Supervision
+from dcnlab.lab.running.guard import Guard
+from dcnlab.lab.running.processes.supervised import Agent
+from dcnlab.lab.running.processes.supervision import Supervision
 
 
 class Mending:
     """The repair of links and hosts of one machine."""
 
-    def __init__(self, running: Running, link_state: LinkStateDriver, supervision: Supervision) -> None:
+    def __init__(
+        self, running: Running, link_state: LinkStateOfLab, supervision: Supervision, guard: Guard
+    ) -> None:
         self._running, self._link_state, self._supervision = running, link_state, supervision
-        self._wiring = Wiring(running)
+        self._wiring = Wiring(running, guard)
 
     def damage(self) -> list[str]:
         """A line for each link and host that is not as the lab made it, with the command that repairs it."""
         fabric, uncut = self._running.fabric, self._uncut(range(len(self._running.fabric.link_ends)))
-        name, found = self._running.config.name, []
+        name, lines = self._running.config.name, []
         for link, text in self._wiring.broken(uncut).items():
             ends = " ".join(fabric.link_names(link))
-            found.append(f"{text}: `dcnlab restore {name} link {ends}` repairs it")
+            lines.append(f"{text}: `dcnlab restore {name} link {ends}` repairs it")
         for host, text in self._wiring.incomplete(self._running.servers).items():
             if host not in self._silent_hosts():
-                found.append(f"{text}: `dcnlab restart {name} {fabric.name(host)}` repairs it")
-        return found
+                lines.append(f"{text}: `dcnlab restart {name} {fabric.name(host)}` repairs it")
+        return lines
 
     def mend_links(self, links: Iterable[int]) -> Callable[[], None]:
         """Make those of the links again that hosts have broken, and have agents open them; what is to be done
@@ -76,8 +79,8 @@ class Mending:
 
     def _nodes_at(self, links: Iterable[int]) -> list[int]:
         """The nodes of this machine at these links."""
-        found = map(self._running.fabric.link, links)
-        nodes = {end.node for link in found for end in (link.a, link.b) if self._running.here(end.node)}
+        ends = map(self._running.fabric.link, links)
+        nodes = {end.node for link in ends for end in (link.a, link.b) if self._running.here(end.node)}
         return sorted(nodes)
 
     def _uncut(self, links: Iterable[int]) -> list[int]:

@@ -1,4 +1,5 @@
-"""The switch ports that our controller does not see: those of switches that have another one, or none.
+"""The ports that neither our controller nor an agent sees: those of switches that have another controller, or
+none, and those of routers.
 
 Our controller reports ports that go down (PORT_STATUS).  For all other switches the kernel does: a routing
 socket in the namespace of each shard.  It is opened when the first switch leaves our controller.
@@ -10,11 +11,11 @@ import logging
 import select
 import threading
 from collections.abc import Callable
-from typing import Any
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running, interface
-from hostagent.runtime.netlink import CarrierWatch, Netlink
+from hostagent.linux.channel import Message
+from hostagent.linux.netlink import CarrierWatch, Netlink
 from topos.graph import Port
 
 _log = logging.getLogger(__name__)
@@ -35,13 +36,13 @@ class PortWatch:
         self._running = running
         self._ports = {
             interface(running.fabric, switch, port): Port(switch, port)
-            for switch in running.switches
+            for switch in (*running.switches, *running.watched_servers)
             for port, _ in running.fabric.ports(switch)
         }
-        if running.shards and not running.choice.tables:
+        if self._ports and not running.choice.tables:
             self._start(running)
 
-    def controller_event(self, message: dict[str, Any]) -> None:
+    def controller_event(self, message: Message) -> None:
         """An event of our controller; it must not wait, so the work is done by a thread."""
         kind = message["event"]
         if kind == "installed":
@@ -72,7 +73,10 @@ class PortWatch:
             if self._started:
                 return
             self._started = True
-            watches = [netns.inside(shard.netns, CarrierWatch) for shard in running.shards]
+            names = [shard.netns for shard in running.shards] + [
+                *map(running.fabric.name, running.watched_servers)
+            ]
+            watches = [netns.inside(name, CarrierWatch) for name in names]
         threading.Thread(target=self._follow, args=(running, watches), daemon=True, name="ports").start()
 
     def _follow(self, running: Running, watches: list[CarrierWatch]) -> None:
@@ -82,12 +86,12 @@ class PortWatch:
             poll.register(descriptor, select.POLLIN)
         while True:
             for descriptor, _ in poll.poll():
-                for found in by_descriptor[descriptor].events():
-                    port = self._ports.get(found.name)
+                for event in by_descriptor[descriptor].events():
+                    port = self._ports.get(event.name)
                     if port is not None and running.fabric.name(port.node) not in self._ours:
-                        self._report(port, found.up)
+                        self._report(port, event.up)
 
 
 def _interfaces() -> dict[str, bool]:
     with Netlink() as kernel:
-        return {name: found.up for name, found in kernel.interfaces().items()}
+        return {name: interface.up for name, interface in kernel.interfaces().items()}

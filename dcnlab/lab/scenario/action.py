@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.link_shape import NONE, Shape
 from dcnlab.lab.scenario.values import (
@@ -46,7 +47,7 @@ Name = Annotated[str, BeforeValidator(read_name), text_form(NAME_PATTERN, "befor
 Duration = Annotated[
     float,
     BeforeValidator(read_duration),
-    PlainSerializer(write_duration),
+    PlainSerializer(write_duration, when_used="unless-none"),
     text_form(DURATION_PATTERN, "1.5s"),
 ]
 Process = Annotated[str, BeforeValidator(read_process), text_form(PROCESS_PATTERN, "controller")]
@@ -63,9 +64,12 @@ Links = Annotated[
     text_form(LINKS_PATTERN, "link h* s4"),
 ]
 
-VERBS = ("fail", "restore", "impair", "kill", "pause", "restart")
+VERBS = ("fail", "restore", "impair", "kill", "pause", "restart", "exec")
 _LINK_FIGURES = ("links", "detection_ms", "converged_ms")
 _PROCESS_FIGURES = ("processes", "ms")
+_PROGRAM_FIGURES = ("exit",)
+#: A node and a command.
+_PROGRAM = r"^[A-Za-z][A-Za-z0-9_.-]* .*[^ ].*$"
 _PROCESSES = "`controller`, `agents`, `ovsdb`, a server's agent or a switch's ovs-vswitchd"
 
 #: The similarity from which on a known key is suggested for an unknown one.
@@ -97,14 +101,14 @@ class StrictModel(BaseModel):
         return value
 
     @model_serializer(mode="wrap")
-    def _as_written(self, values: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _as_written(self, values: SerializerFunctionWrapHandler) -> JsonObject:
         """The keys that were given, as a file writes them: a dump is a valid file again."""
-        found = values(self)
+        written = values(self)
         keys = {name: field.alias or name for name, field in type(self).model_fields.items()}
         return {
-            key: found[key if key in found else name]
+            key: written[key if key in written else name]
             for name, key in keys.items()
-            if name in self.model_fields_set and (key in found or name in found)
+            if name in self.model_fields_set and (key in written or name in written)
         }
 
 
@@ -133,8 +137,11 @@ class Action(StrictModel):
         return self.name or self.kind
 
 
+_SENDER = Field("", description="Only in the direction in which this node sends.", examples=["h0"])
+
+
 class Impairment(StrictModel):
-    """What links impose on packets, each direction alike; `none` ends an impairment."""
+    """What links impose on packets; `none` ends an impairment."""
 
     delay: str = Field("", description="One-way delay, such as `5ms`.")
     jitter: str = Field("", description="By how much the delay varies, such as `1ms`.")
@@ -167,10 +174,11 @@ class LinkImpairment(Impairment):
     """Impairments of some links from the launch on; later entries change those of earlier ones."""
 
     link: Links = Field(description="Which links.", examples=["`link h* s4`, `node h3` or `all`"])
+    sender: str = _SENDER
 
 
 class Event(Action):
-    """A failure of a link, node or process, its end, or a change of links' impairments."""
+    """A failure of a link, node or process, its end, a change of links' impairments, or a command in a node."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [verb]} for verb in VERBS]})
 
@@ -183,26 +191,36 @@ class Event(Action):
     to: Impairment | None = Field(
         None, description="With `impair`: the new values; without it, those of the launch."
     )
+    sender: str = _SENDER
     kill: Process | None = Field(None, description=f"End {_PROCESSES}, as a crash would.")
     pause: Process | None = Field(None, description="Stop a process until it is restarted.")
     restart: Process | None = Field(None, description="End a process and start it again.")
+    exec: str | None = Field(
+        None,
+        pattern=_PROGRAM,
+        description="Run a command of a shell in a node, and wait for its end.",
+        examples=["h0 ip link set h0-eth1 down"],
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if sum(getattr(self, verb) is not None for verb in VERBS) != 1:
             raise ValueError(f"needs one of {', '.join(VERBS)}")
-        if self.to is not None and self.impair is None:
-            raise ValueError("`to` belongs to `impair`")
+        for name in ("to", "sender"):
+            if getattr(self, name) and self.impair is None:
+                raise ValueError(f"`{name}` belongs to `impair`")
         return self
 
     @classmethod
     def figures(cls) -> tuple[str, ...]:
-        return (*_LINK_FIGURES, *_PROCESS_FIGURES)
+        return (*_LINK_FIGURES, *_PROCESS_FIGURES, *_PROGRAM_FIGURES)
 
     @property
     def result_figures(self) -> tuple[str, ...]:
         if self.verb == "impair":
             return _LINK_FIGURES[:1]
+        if self.verb == "exec":
+            return _PROGRAM_FIGURES
         return _LINK_FIGURES if self.verb in ("fail", "restore") else _PROCESS_FIGURES
 
     @property
@@ -214,6 +232,12 @@ class Event(Action):
     def process(self) -> str:
         """The process that is killed, paused or restarted; empty for links and nodes."""
         return self.kill or self.pause or self.restart or ""
+
+    @property
+    def program(self) -> tuple[str, str] | None:
+        """The node in which a command runs, and the command; None for other events."""
+        node, _, command = (self.exec or "").partition(" ")
+        return (node, command) if node else None
 
     @property
     def result_name(self) -> str:

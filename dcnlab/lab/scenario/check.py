@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,12 +17,14 @@ from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.service import in_order
 from dcnlab.lab.scenario.traffic import TrafficAction
+from dcnlab.lab.scenario.values import FailureTarget
 from topos.fabric import Fabric
 
 #: The result that every scenario has: that of the lab itself.
 LAB = "lab"
 LAB_FIGURES = (
     "launch_s", "servers", "switches", "links", "overruns", "busy_percent", "steal_percent", "waited_percent",
+    "machine_limited",
     "violations",
 )  # fmt: skip
 
@@ -49,15 +52,19 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
             yield ("traffic", number, action.kind), text
     for number, entry in enumerate(scenario.links):
         try:
-            naming.links_matching(fabric, entry.link.kind, entry.link.names)
+            _directions(fabric, entry.link, entry.sender)
         except UsageError as error:
             yield ("links", number, "link"), str(error)
     for number, event in enumerate(scenario.events):
         try:
-            if event.process:
+            if event.program:
+                naming.node(fabric, event.program[0])
+            elif event.restart and _is_plain_host(fabric, event.restart):
+                continue  # its network is made again
+            elif event.process:
                 naming.process(fabric, event.process)
             elif event.impair:
-                naming.links_matching(fabric, event.target.kind, event.target.names)
+                _directions(fabric, event.target, event.sender)
             else:
                 naming.links(fabric, event.target.kind, event.target.names)
         except UsageError as error:
@@ -70,6 +77,11 @@ def impairments(scenario: Scenario) -> Iterator[tuple[Location, Impairment]]:
     for number, event in enumerate(scenario.events):
         if event.to is not None:
             yield ("events", number, "to"), event.to
+
+
+def _directions(fabric: Fabric, target: FailureTarget, sender: str) -> None:
+    """Find the directions of links; UsageError for names of none."""
+    naming.directions(fabric, naming.links_matching(fabric, target.kind, target.names), sender)
 
 
 def _names_twice(scenario: Scenario) -> Iterator[Problem]:
@@ -153,3 +165,10 @@ def _endpoints(fabric: Fabric, action: TrafficAction) -> Iterator[str]:
         return
     if len(set(servers)) != len(servers):
         yield "needs two different servers"
+
+
+def _is_plain_host(fabric: Fabric, name: str) -> bool:
+    """Whether a name is that of a host without an agent."""
+    with contextlib.suppress(UsageError):
+        return fabric.is_end_host(naming.node(fabric, name))
+    return False

@@ -27,10 +27,13 @@ _FORM = re.compile(
 
 #: Stands for the proof of what is installed at the end: `lab.violations == 0`.
 VERIFIED, VIOLATIONS = "verified", "violations"
+#: Stands for measurements that the machine has not spoiled: `lab.machine_limited == 0`.
+VALID, MACHINE_LIMITED = "valid", "machine_limited"
+_WORDS = {VERIFIED: VIOLATIONS, VALID: MACHINE_LIMITED}
 #: The same form, as a regular expression of JSON Schema.
 PATTERN = (
     r"^\s*[A-Za-z][A-Za-z0-9_-]*\.[a-z][A-Za-z0-9_]*"
-    rf"\s*({'|'.join(OPERATORS)})\s*[+-]?[0-9]+(\.[0-9]+)?\s*$|^{VERIFIED}$"
+    rf"\s*({'|'.join(OPERATORS)})\s*[+-]?[0-9]+(\.[0-9]+)?\s*$|^({VERIFIED}|{VALID})$"
 )
 
 
@@ -68,9 +71,11 @@ def _number(value: float) -> str:
 
 def read_expectation(text: object) -> Expectation:
     """Parse one; ValueError with half a sentence for the user."""
-    if text == VERIFIED:
-        return Expectation("lab", VIOLATIONS, "==", 0)
+    if isinstance(text, str) and text in _WORDS:
+        return Expectation("lab", _WORDS[text], "==", 0)
     match = _FORM.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"must be written as in stream.outage_ms < 500, or be `verified`, not {text!r}")
+        raise ValueError(
+            f"must be written as in stream.outage_ms < 500, or be `verified` or `valid`, not {text!r}"
+        )
     return Expectation(match["name"], match["figure"], match["operator"], float(match["number"]))

@@ -15,13 +15,14 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from dcnlab.lab import custom
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.options import images
 from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location
 from dcnlab.lab.scenario.model import Scenario
-from topos import limits
+from topos.files import limits
 from topos.spec import SpecError
 
 
@@ -37,8 +38,8 @@ def document(path: Path) -> Mapping[str, Any]:
 
 def is_sweep(path: Path) -> bool:
     """Whether a file states values that vary, or repetitions."""
-    found = document(path)
-    return bool(found.get("matrix")) or found.get("repeat", 1) != 1
+    value = document(path)
+    return bool(value.get("matrix")) or value.get("repeat", 1) != 1
 
 
 def from_values(values: Mapping[str, Any], folder: Path = Path()) -> Scenario:
@@ -140,7 +141,7 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
     kind, colon, rest = scenario.topology.partition(":")
     path, comma, more = rest.partition(",")
     topology = f"{kind}{colon}{seen(path)}{comma}{more}" if kind == "file" else scenario.topology
-    update: dict[str, Any] = {"topology": topology}
+    update: JsonObject = {"topology": topology}
     if changed:
         update["options"] = scenario.options.model_copy(update=changed)
     if scenario.traffic:

@@ -41,14 +41,14 @@ def markdown() -> str:
     """All keys: of the file, then of each section in it."""
     parts = [table("The file", Scenario)]
     for name, field in Scenario.model_fields.items():
-        found = list(dict.fromkeys(_models(field.annotation)))
-        if found == [TrafficAction]:
+        models = list(dict.fromkeys(_models(field.annotation)))
+        if models == [TrafficAction]:
             parts.append(table("traffic: every entry", TrafficAction, {"targets"}))
-            found = [traffic.model(traffic.entries()[kind]) for kind in traffic.kinds()]
-        for model in found:
+            models = [traffic.model(traffic.entries()[kind]) for kind in traffic.kinds()]
+        for model in models:
             kind = getattr(model, "kind", None)
-            heading = f"{name}: {kind}" if len(found) > 1 and kind else name
-            parts.append(table(heading, model, Action.model_fields if len(found) > 1 else ()))
+            heading = f"{name}: {kind}" if len(models) > 1 and kind else name
+            parts.append(table(heading, model, Action.model_fields if len(models) > 1 else ()))
     parts.append(f"### Figures of the lab\n\nThe result `{LAB}` has {_code(LAB_FIGURES)}.")
     parts.append(f"### Operators\n\nAn expectation compares with {_code(OPERATORS)}.")
     return "\n\n".join(parts)

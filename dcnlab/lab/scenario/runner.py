@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.lab import LabInfo
+from dcnlab.lab.contract.values import Figures, JsonObject
 from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
@@ -20,11 +22,10 @@ from dcnlab.lab.measurement.overruns import Overruns
 from dcnlab.lab.measurement.traffic import Traffic as Flows
 from dcnlab.lab.measurement.traffic import TrafficResult as FlowsResult
 from dcnlab.lab.measurement.verify import Verify
-from dcnlab.lab.operations.answers import LabInfo
-from dcnlab.lab.operations.measuring import Underway
+from dcnlab.lab.methods.measuring import Underway
 from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
-from dcnlab.lab.scenario.expect import VIOLATIONS, Verdict
+from dcnlab.lab.scenario.expect import MACHINE_LIMITED, VALID, VIOLATIONS, Verdict
 from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.service import Service
 from dcnlab.lab.scenario.serving import Serving
@@ -32,7 +33,6 @@ from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.traffic import TrafficAction
 from dcnlab.traffic.completion import SizeBin
 
-Result = dict[str, Any]
 #: From this share in percent on, stolen time is worth a warning.
 _MUCH_STOLEN = 5.0
 
@@ -49,7 +49,7 @@ class FlowsMeasured:
     info: LabInfo
     predicted: tuple[SizeBin, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Both by size."""
         return {
             "measured": [asdict(one) for one in self.measured.bins],
@@ -62,16 +62,18 @@ class ScenarioResult:
     """The results of a scenario and the verdicts on its expectations; flows also by size, by their name."""
 
     scenario: Scenario
-    results: dict[str, Result]
+    results: dict[str, Figures]
     verdicts: tuple[Verdict, ...]
     flows: Mapping[str, FlowsMeasured] = field(default_factory=dict)
+    #: The events of the lab meanwhile, as JSON objects.
+    events: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def held(self) -> bool:
         """Whether every expectation held."""
         return all(verdict.held for verdict in self.verdicts)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What ``dcnlab run --json`` prints."""
         return {
             "title": self.scenario.title,
@@ -90,15 +92,15 @@ class ScenarioResult:
     def warnings(self) -> list[str]:
         """What makes the results doubtful."""
         about = self.results.get(LAB, {})
-        found = []
+        lines = [f"{name} is {one['verdict']}" for name, one in self.results.items() if is_limited(one)]
         if lost := about.get("overruns"):
-            found.append(
+            lines.append(
                 f"the lab lost {lost} packets because it was too slow: `expect: [{LAB}.overruns == 0]`"
                 " rejects such a run"
             )
         if (stolen := about.get("steal_percent") or 0) >= _MUCH_STOLEN:
-            found.append(f"the hypervisor took {stolen:g} % of the processor time away")
-        return found
+            lines.append(f"the hypervisor took {stolen:g} % of the processor time away")
+        return lines
 
     def rows(self) -> list[tuple[str, str, str, str, object]]:
         """One row per figure, for a spreadsheet: topology, scheme, result, figure, value (a list as words)."""
@@ -111,6 +113,11 @@ class ScenarioResult:
 
 def _cell(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def is_limited(result: Mapping[str, Any]) -> bool:
+    """Whether the machine has spoiled a result, or nobody knows."""
+    return bool(result.get("verdict", VALID) != VALID)
 
 
 #: What completes an outcome, such as a prediction of its flows.
@@ -137,16 +144,17 @@ def run(
     lab.start(stage)
     try:
         for entry in scenario.links:
-            lab.impair(*entry.link.names, clear=False, **entry.values())
+            lab.impair(*entry.link.names, clear=False, sender=entry.sender, **entry.values())
         with contextlib.nullcontext() if keep is None else record(lab, keep):
             results, flows = _measured(scenario, lab, note)
+        events = tuple(record.to_json() for record in lab.events())
         last = _final_state(lab) if keep is not None else {}
         if keep is not None:
             Serving(lab, note).write_logs(keep / "logs")
     finally:
         lab.stop()
     verdicts = tuple(item.judge(results) for item in scenario.expect)
-    outcome = complete(ScenarioResult(scenario, results, verdicts, flows))
+    outcome = complete(ScenarioResult(scenario, results, verdicts, flows, events))
     if keep is not None:
         _write(keep, {"result": outcome.to_json(), **last})
         _write_csv(keep / "result.csv", outcome)
@@ -172,7 +180,7 @@ def check(scenario: Scenario, lab: Lab, note: Progress, events: bool = False) ->
 
 def _measured(
     scenario: Scenario, lab: Lab, note: Progress
-) -> tuple[dict[str, Result], dict[str, FlowsMeasured]]:
+) -> tuple[dict[str, Figures], dict[str, FlowsMeasured]]:
     """The results of a timeline, with those of the lab and of the machine meanwhile; and its flows by size."""
     lost, load = _overruns(lab), HostLoad.now()
     timed = _Run(lab, note, Serving(lab, note))
@@ -184,6 +192,7 @@ def _measured(
         "launch_s": lab.launch_s,
         **{key: info[key] for key in ("servers", "switches", "links", "datapath")},
         "overruns": None if lost is None or lost_now is None else max(0, lost_now - lost),
+        MACHINE_LIMITED: sum(map(is_limited, results.values())),
         **({VIOLATIONS: _violations(lab, note)} if proved else {}),
     }
     return {LAB: {**about, **host}, **results}, timed.flows
@@ -191,10 +200,10 @@ def _measured(
 
 def _violations(lab: Lab, note: Progress) -> int:
     """What the proof of the installed tables finds, once the lab has converged."""
-    found = lab.measure(Verify())
-    for line in found.notes():
+    proof = lab.measure(Verify())
+    for line in proof.notes():
         note(line)
-    return found.violations
+    return proof.violations
 
 
 def _overruns(lab: Lab) -> int | None:
@@ -205,7 +214,7 @@ def _overruns(lab: Lab) -> int | None:
         return None
 
 
-def _final_state(lab: Lab) -> dict[str, Any]:
+def _final_state(lab: Lab) -> Figures:
     """Nodes, what happened in the lab, the counters of agents, and all tables."""
     nodes = lab.nodes()
     tables = [lab.tables(node["name"]) for node in nodes]
@@ -213,7 +222,7 @@ def _final_state(lab: Lab) -> dict[str, Any]:
     return {"nodes": nodes, "events": events, "stats": lab.stats().servers, "tables": tables}
 
 
-def _write(folder: Path, parts: dict[str, Any]) -> None:
+def _write(folder: Path, parts: JsonObject) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in parts.items():
         (folder / f"{name}.json").write_text(json.dumps(value, indent=2) + "\n")
@@ -235,12 +244,12 @@ class _Run:
     serving: Serving
     #: The flows by the name of their result.
     flows: dict[str, FlowsMeasured] = field(default_factory=dict)
-    _results: dict[str, Result] = field(default_factory=dict)
+    _results: dict[str, Figures] = field(default_factory=dict)
     _underway: dict[str, Underway[Any]] = field(default_factory=dict)
     _infos: dict[str, LabInfo] = field(default_factory=dict)
     _begun: float = 0.0
 
-    def follow(self, scenario: Scenario) -> dict[str, Result]:
+    def follow(self, scenario: Scenario) -> dict[str, Figures]:
         """Act at every moment; the results by name.
 
         A measurement whose traffic flows continues beside the next moments.  The runner waits for one that
@@ -269,25 +278,30 @@ class _Run:
             case TrafficAction() if name in self._underway:
                 self._underway[name].request_stop()
 
-    def _serve(self, service: Service) -> Result:
+    def _serve(self, service: Service) -> Figures:
         self.serving.start(service)
         return {}
 
-    def _begin(self, action: TrafficAction) -> Result:
+    def _begin(self, action: TrafficAction) -> Figures:
         if isinstance(action.wanted, Flows):
             self._infos[action.result_name] = self.lab.info()
         self._underway[action.result_name] = self.lab.begin(action.wanted)
         return {}
 
-    def _summary(self, name: str, underway: Underway[Any]) -> Result:
+    def _summary(self, name: str, underway: Underway[Any]) -> Figures:
         """The figures of a measurement, when it has ended; flows are also kept by size."""
-        found = underway.result()
-        if isinstance(found, FlowsResult) and isinstance(underway.wanted, Flows):
-            self.flows[name] = FlowsMeasured(underway.wanted, found, self._infos[name])
-        summary: Result = found.summary()
-        return summary
+        result = underway.result()
+        if isinstance(result, FlowsResult) and isinstance(underway.wanted, Flows):
+            self.flows[name] = FlowsMeasured(underway.wanted, result, self._infos[name])
+        summary: Figures = result.summary()
+        if not underway.wanted.timed:
+            return summary
+        for line in () if result.verdict is None else result.verdict.helps:
+            self._report(f"{name}: {line}")
+        text = "unknown: nobody could watch the machine" if result.verdict is None else result.verdict.text
+        return {**summary, "verdict": text}
 
-    def _keep(self, name: str, measure: Callable[[], Result]) -> None:
+    def _keep(self, name: str, measure: Callable[[], Figures]) -> None:
         """Keep a result; one that failed has no figures, so no expectation of it holds."""
         try:
             self._results[name] = measure()
@@ -299,20 +313,23 @@ class _Run:
         self.note(f"{time.monotonic() - self._begun:8.3f} s  {text}")
 
 
-def perform(lab: Lab, event: Event) -> Result:
+def perform(lab: Lab, event: Event) -> Figures:
     """Do at once what an event says; its figures."""
+    if event.program:
+        return {"exit": lab.run(*event.program).returncode}
     if event.process:
-        done = lab.ask(event.verb, what=event.process)
-        return {"processes": len(done["processes"]), "ms": done["ms"]}
+        stopped = {"restart": lab.restart, "kill": lab.kill, "pause": lab.pause}[event.verb](event.process)
+        return {"processes": len(stopped.processes), "ms": stopped.ms}
     if event.impair:
         values = event.to.values() if event.to else {}
-        return {"links": len(lab.impair(*event.impair.names, clear=not values, **values))}
+        changed = lab.impair(*event.impair.names, clear=not values, sender=event.sender, **values)
+        return {"links": len({one.number for one in changed})}
     done = (lab.fail if event.fail else lab.restore)(*event.target.names)
     return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
 
 def _event_text(event: Event) -> str:
     """What an event does, for the line that announces it."""
-    if event.process:
-        return f"{event.verb} {event.process}"
+    if event.process or event.program:
+        return f"{event.verb} {event.process or event.exec}"
     return f"{event.verb} {event.target}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.scenario.model import Scenario
 
 
-def scenario_schema() -> dict[str, Any]:
+def scenario_schema() -> JsonObject:
     """What ``dcnlab schema`` prints; it has the kinds of traffic that are registered now."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -7,10 +7,11 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.images import Image
 from dcnlab.lab.program import Program, read_limits
@@ -46,7 +47,7 @@ def _names(value: object) -> object:
 
 
 _LIST = {"type": "array", "items": {"type": ["string", "number"]}}
-_LINE: dict[str, Any] = {"oneOf": [{"type": "string"}, _LIST]}
+_LINE: JsonObject = {"oneOf": [{"type": "string"}, _LIST]}
 Words = Annotated[
     tuple[str, ...],
     BeforeValidator(_texts),
@@ -74,7 +75,7 @@ class Limits(StrictModel):
         self.values()
         return self
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """The limits as numbers; ValueError with half a sentence."""
         try:
             return read_limits(self.cpu, self.memory)
@@ -185,15 +186,15 @@ class Service(Action):
 
     def numbers(self, log: str) -> dict[str, float | None]:
         """The figures that the log has; the last match of each expression."""
-        found: dict[str, float | None] = {}
+        figures: dict[str, float | None] = {}
         for name, pattern in self.figures_of_log.items():
             matches = list(re.finditer(pattern, log, re.MULTILINE))
             try:
                 # The group of an optional part may have matched nothing: that is no number.
-                found[name] = float((matches[-1][1] or "").replace(",", "")) if matches else None
+                figures[name] = float((matches[-1][1] or "").replace(",", "")) if matches else None
             except ValueError:
-                found[name] = None
-        return found
+                figures[name] = None
+        return figures
 
 
 def in_order(services: Iterable[Service]) -> Iterator[Service]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.values import Figures
 from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.operations import service as start
 from dcnlab.lab.options import images
 from dcnlab.lab.scenario.service import Service, in_order
 
@@ -38,14 +39,10 @@ class Serving:
         choice = self.lab.config.image
         image = self.lab.with_layout(service.program()).image
         for host in self._hosts[service.result_name]:
-            program = replace(
-                service.program(in_image=bool(images.of_host(choice, host))), image=image
-            ).to_json()
-            self.lab.ask(
-                "service", name=service.result_name, node=host, program=program, ready=service.ready, within=0
-            )
+            program = replace(service.program(in_image=bool(images.of_host(choice, host))), image=image)
+            self.lab.perform(start.Service(service.result_name, host, program, service.ready, 0))
 
-    def results(self, services: tuple[Service, ...]) -> dict[str, dict[str, Any]]:
+    def results(self, services: tuple[Service, ...]) -> dict[str, Figures]:
         """The result of each service; waits for programs that end by themselves."""
         return {service.result_name: self._result(service) for service in services}
 
@@ -56,27 +53,27 @@ class Serving:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.lab.service_log(one.name, one.node))
 
-    def _result(self, service: Service) -> dict[str, Any]:
+    def _result(self, service: Service) -> Figures:
         name, hosts = service.result_name, self._hosts.get(service.result_name, [])
-        found: dict[str, Any] = {"instances": len(hosts)}
+        figures: Figures = {"instances": len(hosts)}
         try:
             for host in hosts if service.timed else ():
                 self._await(service, host)
         except LabError as error:
             self.note(f"{name}: {error}")
-            found["error"] = str(error)
+            figures["error"] = str(error)
         states = [one for one in self.lab.services() if one.name == name]
         ready = [one.ready_ms for one in states if one.ready_ms is not None]
         codes = [one.exit for one in states if one.exit is not None]
-        found["ready_ms"] = max(ready) if len(ready) == len(states) and ready else None
-        found["running"] = sum(one.state == "running" for one in states)
-        found["exit"] = max(codes) if codes and len(codes) == len(states) else None
+        figures["ready_ms"] = max(ready) if len(ready) == len(states) and ready else None
+        figures["running"] = sum(one.state == "running" for one in states)
+        figures["exit"] = max(codes) if codes and len(codes) == len(states) else None
         logs = [service.numbers(self.lab.service_log(name, one.node)) for one in states]
         for figure in service.figures_of_log:
             values = [log[figure] for log in logs]
             known = [value for value in values if value is not None]
-            found[figure] = statistics.fmean(known) if known and len(known) == len(values) else None
-        return found
+            figures[figure] = statistics.fmean(known) if known and len(known) == len(values) else None
+        return figures
 
     def _await(self, service: Service, host: str) -> None:
         self.lab.await_service(service.result_name, host, service.within)

@@ -25,13 +25,14 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from dcnlab.lab import measurement
+from dcnlab.lab.contract import fields as arguments
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.measurement import Measurement
 from dcnlab.lab.scenario.action import Action, Duration, nearest
 
 
-class Targets(dict[str, Any]):
+class Targets(JsonObject):
     """The arguments that the value of an entry's key stands for, and the value as it was written."""
 
     def __init__(self, kind: type[Measurement[Any]], written: object) -> None:
@@ -75,7 +76,7 @@ class TrafficAction(Action):
 
     def with_files(self, seen: Callable[[str], str]) -> Self:
         """The entry with each file that it names replaced by what ``seen`` makes of it."""
-        changed: dict[str, Any] = {}
+        changed: JsonObject = {}
         for item in arguments.options(self.measurement):
             if item.metadata["file"] and item.metadata["target"]:
                 targets = copy(self.targets)
@@ -200,26 +201,26 @@ def _keys_within(kind: type[Measurement[Any]]) -> list[str]:
 class _OneOfTheKinds:
     """The JSON Schema of an entry: that of one of the kinds."""
 
-    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         return {"oneOf": [_schema(name, kind) for name, kind in entries().items()]}
 
 
-def _schema(name: str, kind: type[Measurement[Any]]) -> dict[str, Any]:
+def _schema(name: str, kind: type[Measurement[Any]]) -> JsonObject:
     """The JSON Schema of the entries of a measurement, whose key may have the options as a mapping."""
-    found = model(kind).model_json_schema()
+    schema = model(kind).model_json_schema()
     if kind.entry:
-        options = {key: item for key, item in found["properties"].items() if key not in (name, "at", "name")}
+        options = {key: item for key, item in schema["properties"].items() if key not in (name, "at", "name")}
         pattern = next(item.name for item in arguments.options(kind) if item.metadata["target"])
         options[pattern] = {"type": "string"}
         within = {"type": "object", "properties": options, "required": [pattern], "additionalProperties": False}
-        found["properties"][name] = {**found["properties"][name], "type": ["string", "object"]} | {
+        schema["properties"][name] = {**schema["properties"][name], "type": ["string", "object"]} | {
             "if": {"type": "object"},
             "then": within,
         }
-    return found
+    return schema
 
 
-def _written(action: TrafficAction) -> dict[str, Any]:
+def _written(action: TrafficAction) -> JsonObject:
     """The entry by the model of its kind."""
     return action.model_dump()
 

@@ -37,16 +37,16 @@ class FailureTarget:
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        """As a file writes it."""
+        """Write it as a file does."""
         return shlex.join((self.kind, *self.names))
 
 
 def read_duration(value: object) -> float:
     """Seconds of ``1.5s``, ``200ms`` or ``2min``."""
-    found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
         raise ValueError(f"must be a time such as 1.5s or 200ms, not {value!r}")
-    seconds = float(found[1]) * _SECONDS[found[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
     if seconds > _LONGEST:
         raise ValueError(f"must be a time of at most {_LONGEST:g} s, not {value!r}")
     return seconds

@@ -38,9 +38,9 @@ class Readiness:
 
 def listening() -> set[int]:
     """The TCP ports at which somebody listens in this network namespace."""
-    found = set()
+    ports = set()
     for table in _TABLES:
         if table.exists():
             lines = (line.split() for line in table.read_text().splitlines()[1:])
-            found |= {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] == _LISTENING}
-    return found
+            ports |= {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] == _LISTENING}
+    return ports

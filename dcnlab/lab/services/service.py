@@ -9,13 +9,13 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.contract.programs import ServiceState
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.program import Program
-from dcnlab.lab.running import starting
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running import program_start
+from dcnlab.lab.running.local_machine import LocalMachine
 from dcnlab.lab.services.readiness import Readiness, listening
 
 _LOGS = Path("/run/dcnlab-logs")
@@ -37,19 +37,19 @@ class Service:
         self.exit: int | None = None
         self._ended = threading.Event()
         self._begun = 0.0
-        self._started: starting.Started | None = None
+        self._started: program_start.Started | None = None
 
-    def start(self, session: RunningLab) -> None:
+    def start(self, session: LocalMachine) -> None:
         """Start the program; UsageError where it cannot be."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self._begun = time.monotonic()
         with self.log.open("ab") as log:
-            self._started = starting.start(
+            self._started = program_start.start(
                 session, self.node, self.program, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         threading.Thread(target=self._reap, name=f"service {self.name}", daemon=True).start()
 
-    def await_ready(self, session: RunningLab, seconds: float) -> None:
+    def await_ready(self, session: LocalMachine, seconds: float) -> None:
         """Return when it is ready; LabError when it ends before, or after so many seconds."""
         namespace = session.running.namespace(session.node(self.node))
         deadline = time.monotonic() + seconds
@@ -80,18 +80,18 @@ class Service:
             self.terminate(signal.SIGKILL)
             self._ended.wait(seconds + _POLL_INTERVAL)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> ServiceState:
         """Name, node, command line, pid inside the lab, state: ``running`` or ``ended`` with the exit code."""
         running = self._started is not None and not self._ended.is_set()
-        return {
-            "name": self.name,
-            "node": self.node,
-            "run": list(self.program.words),
-            "pid": self._started.process.pid if self._started is not None else None,
-            "state": "running" if running else "ended",
-            "exit": self.exit,
-            "ready_ms": None if self.ready_s is None else round(1000 * self.ready_s, 1),
-        }
+        return ServiceState(
+            name=self.name,
+            node=self.node,
+            run=self.program.words,
+            pid=self._started.process.pid if self._started is not None else None,
+            state="running" if running else "ended",
+            exit=self.exit,
+            ready_ms=None if self.ready_s is None else round(1000 * self.ready_s, 1),
+        )
 
     @property
     def _called(self) -> str:

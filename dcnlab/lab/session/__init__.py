@@ -1,1 +1,1 @@
-"""The process that serves a running lab."""
+"""The process that serves a running lab, and what answers requests in it."""

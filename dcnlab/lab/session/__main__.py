@@ -25,18 +25,19 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from controller.client import ControllerError
-from dcnlab.lab import log
-from dcnlab.lab.control import rpc
-from dcnlab.lab.emulation import hosts, ssh_settings
+from dcnlab.lab import log, naming
+from dcnlab.lab.control import rpc, upgrade
+from dcnlab.lab.coordinator.lab import Coordinator
+from dcnlab.lab.emulation import ssh_settings
 from dcnlab.lab.emulation.machine import programs
+from dcnlab.lab.emulation.namespaces import hosts
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
-from dcnlab.lab.outside import opening
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.local_machine import LocalMachine
 from hostagent.client import AgentError
 from topos import plugins
 
@@ -47,6 +48,7 @@ def main() -> None:
     """Launch, report, serve until ``down`` (or run the prompt in the foreground)."""
     gc.freeze()  # what was imported stays
     gc.enable()
+    upgrade.keep_own()
     request = json.loads(sys.argv[1])
     log.set_up("session", os.fdopen(os.dup(2), "w", buffering=1))
     status = os.fdopen(request["status"], "w", buffering=1)
@@ -60,7 +62,7 @@ def main() -> None:
 
     outside = Outside.received(request.get("outside", {}))
     part = _part(request)
-    session = _launch(
+    lab, machine = _launch(
         LabConfig.from_json(request["config"]),
         outside,
         Guard(request["broker"], request["groups"]),
@@ -68,27 +70,30 @@ def main() -> None:
         report,
     )
     _reset_signal_handlers()
-    running = session.running
-    report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
-    from dcnlab.lab.session import operations  # measurements, which a launch does not wait for
+    running = machine.running
+    report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.configured)
+    upgrade.version()  # what is installed later has another one
+    from dcnlab.lab.session import recording  # operations, which a launch does not wait for
 
     if not running.choice.tables:
         from dcnlab.lab.instruments import flood_watch
 
-        flood_watch.begin(session)
+        flood_watch.begin(machine)
 
-    server = threading.Thread(
-        target=rpc.serve, args=(listener, operations.table(session), session.stop), daemon=True
-    )
+    from dcnlab.lab.instruments.counting.history import LinkHistory
+
+    threading.Thread(target=machine.own(LinkHistory).run, daemon=True, name="history").start()
+    answer = recording.answering(lab.perform, lab.journal)
+    server = threading.Thread(target=rpc.serve, args=(listener, answer, lab.stop), daemon=True)
     server.start()
     code = 0
     if request["prompt"]:
         os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
         os.close(request["errors"])
-        code = _in_foreground(session, request.get("script", ""), request["commands"])
+        code = _in_foreground(lab, machine, answer, request)
     else:
-        session.stop.wait()
-    session.end()
+        lab.stop.wait()
+    lab.end()
     server.join()
     os._exit(code)
 
@@ -101,23 +106,34 @@ def _part(request: dict[str, Any]) -> LocalPart | None:
         return replace(LocalPart.from_json(request["part"]), key=file.read().hex())
 
 
-def _in_foreground(session: RunningLab, file: str, commands: int) -> int:
+def _in_foreground(
+    lab: Coordinator, machine: LocalMachine, answer: rpc.Answering, request: dict[str, Any]
+) -> int:
     """Run the prompt, or a Mininet script; the exit code."""
-    if file:
+    from dcnlab.lab.emulation import mininet
+
+    def set_link(a: str, b: str, up: bool) -> None:
+        lab.change_links(lab.links_named("link", [a, b]), up=up)
+
+    def impair(link: int, sender: str, values: dict[str, str]) -> None:
+        machine.impair(naming.directions(machine.fabric, (link,), sender), values)
+
+    net = mininet.objects(machine.running, set_link, impair)
+    if file := request.get("script", ""):
         from dcnlab.lab.session import script
 
-        return script.run(session, file)
-    from dcnlab.lab.session import operations, prompt
+        return script.run(net, lab.fabric.spec, file)
+    from dcnlab.lab.session import prompt
     from dcnlab.lab.session.commands import Commands
 
-    asking = Commands(socket.socket(fileno=commands))
-    prompt.run(lambda: prompt.Prompt(operations.table(session), session.net, asking))
+    asking = Commands(socket.socket(fileno=request["commands"]))
+    prompt.run(lambda: prompt.Prompt(answer, net, asking))
     return 0
 
 
 def _launch(
     config: LabConfig, outside: Outside, guard: Guard, part: LocalPart | None, report: Callable[..., None]
-) -> RunningLab:
+) -> tuple[Coordinator, LocalMachine]:
     """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
@@ -126,16 +142,28 @@ def _launch(
 
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
-        session = RunningLab(config, stage, outside, guard=guard, part=part)
-        hosts.install(session.running.scheme)
+        lab = Coordinator(config, config.validate())
+        machine = LocalMachine(
+            config, lab.launched_scheme, lab.link_state, lab.journal, stage, outside, guard=guard, part=part
+        )
+        running, lab.machines = machine.running, [machine]
+        machine.restore = lambda links: lab.change_links(links, up=True)
+        if running.configured is not None:
+            lab.note_configuration(running.configured)
+        lab.start()
+        hosts.install(running.scheme)
         hosts.resolve_by()
         ssh_settings.install()
-        if session.running.isolation is not None and session.running.servers:
-            session.running.isolation.ready(
-                session.fabric.name(session.running.servers[0])
-            )  # where it fails, the launch does
+        if running.isolation is not None and running.servers:
+            running.isolation.ready(lab.fabric.name(running.servers[0]))  # where it fails, the launch does
+        if config.ssh:
+            from dcnlab.lab.services import sshd
+
+            sshd.start(machine)
         if config.nat or config.expose:
-            opening.start(session)
+            from dcnlab.lab.outside import opening
+
+            opening.start(machine)
     except LabError as error:
         _end(report, str(error), error.exit_code)
     except (AgentError, ControllerError) as error:
@@ -143,12 +171,12 @@ def _launch(
     except Exception as error:
         custom = plugins.custom_error(error)
         _end(report, custom or _unexpected(error), 2 if custom else 1)
-    _log.info("ready: %s datapath, seconds by stage %s", session.running.datapath, session.running.seconds)
-    for shard in session.running.shards:
+    _log.info("ready: %s datapath, seconds by stage %s", running.datapath, running.seconds)
+    for shard in running.shards:
         first, last = shard.bridges[0].name, shard.bridges[-1].name
         command = f"dcnlab exec {config.name} {first} cat {shard.rundir}/ovs-vswitchd.log"
         _log.info("log of Open vSwitch (%s to %s): %s", first, last, command)
-    return session
+    return lab, machine
 
 
 def _unexpected(error: Exception) -> str:

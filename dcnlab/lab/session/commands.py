@@ -21,7 +21,7 @@ class Offered(Protocol):
     def summaries(self) -> dict[str, str]:
         """What each command does, by its name."""
 
-    def run(self, words: list[str]) -> None:
+    def run(self, argv: list[str]) -> None:
         """Run a command to its end."""
 
 
@@ -38,9 +38,9 @@ class Commands:
             self._summaries = self._ask({})
         return self._summaries or {}
 
-    def run(self, words: list[str]) -> None:
+    def run(self, argv: list[str]) -> None:
         """Run a command to its end."""
-        self._ask({"words": words})
+        self._ask({"words": argv})
 
     def _ask(self, request: dict[str, Any]) -> Any:
         self._connection.send(json.dumps(request).encode())
@@ -56,10 +56,10 @@ def offer(connection: socket.socket, offered: Offered) -> None:
     def serve() -> None:
         with contextlib.suppress(OSError):
             while request := connection.recv(_LARGEST):
-                words = json.loads(request).get("words")
-                answer = offered.summaries() if words is None else {}
-                if words is not None:
-                    offered.run(words)
+                argv = json.loads(request).get("words")
+                answer = offered.summaries() if argv is None else {}
+                if argv is not None:
+                    offered.run(argv)
                 connection.send(json.dumps(answer).encode())
 
     threading.Thread(target=serve, daemon=True).start()

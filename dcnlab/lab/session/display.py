@@ -22,10 +22,10 @@ def display_error(program: str, display: str) -> str:
         return f"{program} is not installed: apt-get install {program}"
     if display.startswith((":", "unix:")) and shutil.which("xhost") is None:
         return f"{program} needs xhost to open windows on {display}: apt-get install x11-xserver-utils"
-    found = _DISPLAY.fullmatch(display)
-    if found is None:
+    match = _DISPLAY.fullmatch(display)
+    if match is None:
         return f"DISPLAY={display} is not a display: write it as in :0"
-    if not _answers(found["host"], int(found["number"])):
+    if not _answers(match["host"], int(match["number"])):
         return (
             f"no display answers at {display} from inside the lab: it reaches displays of this machine,"
             " such as :0, but none that ssh -X forwards"

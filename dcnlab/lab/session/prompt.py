@@ -8,13 +8,14 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 
-from dcnlab.lab.control.rpc import Call, Operation
+from dcnlab.lab.control import rpc
+from dcnlab.lab.control.rpc import Answering
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.measurement.iperf import Iperf
@@ -24,7 +25,6 @@ from dcnlab.lab.measurement.stats import Stats
 from dcnlab.lab.session import terminal
 from dcnlab.lab.session.commands import Commands
 from dcnlab.lab.session.display import display_error, rights_error
-from hostagent.channel import Channel
 
 #: The programs behind Mininet's names of terminals.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
@@ -35,29 +35,24 @@ class Prompt(CLI):  # type: ignore[misc]
 
     prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
-    def __init__(self, offered: Mapping[str, Operation], net: Any, commands: Commands) -> None:
-        """With the operations of a lab, its network as Mininet objects, and the program's commands about it."""
-        self._operations, self._commands = offered, commands
+    def __init__(self, answer: Answering, net: Any, commands: Commands) -> None:
+        """With what answers requests, the network as Mininet objects, and the commands about the lab."""
+        self._answer, self._commands = answer, commands
         super().__init__(net)
 
-    def _ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> Any:
+    def _ask(self, op: str, descriptors: Sequence[int] = (), **arguments: Any) -> Any:
         """Run an operation of the control socket; None after an error was printed."""
-        import socket
-
-        near, far = socket.socketpair()
-        with far, near:  # the operation hears of its client until it has answered
-            channel = Channel(far)
-            call = Call({"op": op, **words}, list(descriptors), channel)
+        with rpc.without_client({"op": op, **arguments}, descriptors) as call:
             try:
-                return self._operations[op](call)
+                return self._answer(call)
             except LabError as error:
                 output(f"{error}\n")
         return None
 
     def _measure(self, wanted: Measurement[R]) -> R | None:
         """Run a measurement; None after an error was shown."""
-        found = self._ask("measure", name=wanted.name, arguments=wanted.to_json())
-        return None if found is None else wanted.result().from_json(found)
+        answer = self._ask("measure", name=wanted.name, arguments=wanted.to_json())
+        return None if answer is None else wanted.result().from_json(answer)
 
     def onecmd(self, line: str) -> bool:
         """Run one command; an error is printed as one line."""
@@ -72,8 +67,8 @@ class Prompt(CLI):  # type: ignore[misc]
         super().preloop()
         readline.set_completer_delims(" \t\n")  # names may have others, such as s0:3
         self._said: list[str] = []
-        found = self._ask("control")
-        if found and found["controller"] != "ours":
+        state = self._ask("control")
+        if state and state["controller"] != "ours":
             self.do_controller("")
         self._say_notes()
 
@@ -92,11 +87,11 @@ class Prompt(CLI):  # type: ignore[misc]
 
     def do_controller(self, line: str) -> None:
         """controller: which controller the switches have, and how many are connected."""
-        found = self._ask("control")
-        if found:
-            rest = f", REST at {found['rest']}" if found["rest"] else ""
-            connected = f"{found['connected']} of {found['switches']} switches connected"
-            output(f"*** controller {found['controller']}: {connected}{rest}\n")
+        state = self._ask("control")
+        if state:
+            rest = f", REST at {state['rest']}" if state["rest"] else ""
+            connected = f"{state['connected']} of {state['switches']} switches connected"
+            output(f"*** controller {state['controller']}: {connected}{rest}\n")
 
     def default(self, line: str) -> None:
         """NODE COMMAND: run a command in a node, with addresses in the place of servers' names; else a command
@@ -111,12 +106,12 @@ class Prompt(CLI):  # type: ignore[misc]
 
     def _run_command(self, line: str) -> None:
         try:
-            words = shlex.split(line)
+            argv = shlex.split(line)
         except ValueError as error:
             output(f"*** {error}: {line}\n")
             return
         sys.stdout.flush()
-        self._commands.run(words)
+        self._commands.run(argv)
 
     def do_down(self, line: str) -> str:
         """down: end the lab, as `exit` does."""
@@ -181,13 +176,13 @@ class Prompt(CLI):  # type: ignore[misc]
         self._show_ping("pairs")
 
     def _show_ping(self, pairs: str) -> None:
-        found = self._measure(Ping(pairs=pairs))
-        if found:
-            share = 100 * len(found.lost) / found.sent if found.sent else 0
-            rtt = found.rtt_ms
-            times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if found.received else ""
-            output(f"*** Results: {share:.0f}% dropped ({found.received}/{found.sent} received){times}\n")
-            if found.lost:
+        result = self._measure(Ping(pairs=pairs))
+        if result:
+            share = 100 * len(result.lost) / result.sent if result.sent else 0
+            rtt = result.rtt_ms
+            times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if result.received else ""
+            output(f"*** Results: {share:.0f}% dropped ({result.received}/{result.sent} received){times}\n")
+            if result.lost:
                 output("".join(f"*** {line}\n" for line in (self._ask("info") or {}).get("ended", [])))
 
     def do_iperf(self, line: str) -> None:
@@ -206,9 +201,9 @@ class Prompt(CLI):  # type: ignore[misc]
         if len(names) != 2:
             output("usage: iperf A B\n")
             return
-        found = self._measure(Iperf(names[0], names[1], seconds=2, udp=udp))
-        if found:
-            output(f"*** {found.mbps} Mb/s from {names[0]} to {names[1]}\n")
+        result = self._measure(Iperf(names[0], names[1], seconds=2, udp=udp))
+        if result:
+            output(f"*** {result.mbps} Mb/s from {names[0]} to {names[1]}\n")
 
     def do_path(self, line: str) -> None:
         """path A B: the path of the scheme."""
@@ -216,9 +211,9 @@ class Prompt(CLI):  # type: ignore[misc]
         if len(names) != 2:
             output("usage: path A B\n")
             return
-        found = self._measure(PathTaken(names[0], names[1]))
-        if found:
-            output(" ".join(found.path) + "\n")
+        result = self._measure(PathTaken(names[0], names[1]))
+        if result:
+            output(" ".join(result.path) + "\n")
 
     def do_xterm(self, line: str, term: str = "xterm") -> None:
         """xterm NODE...: open a terminal window in each node."""
@@ -243,11 +238,11 @@ class Prompt(CLI):  # type: ignore[misc]
         if " -" in f" {line}":
             self._run_command(f"stats {line}")
             return
-        found = self._measure(Stats())
-        if found is None:
+        result = self._measure(Stats())
+        if result is None:
             return
-        counted = [(name, name, counters) for name, counters in found.servers.items()]
-        counted += [(port.switch, f"{port.switch}:{port.port}", port.counts) for port in found.ports]
+        counted = [(name, name, counters) for name, counters in result.servers.items()]
+        counted += [(port.switch, f"{port.switch}:{port.port}", port.counts) for port in result.ports]
         for node, name, counters in counted:
             if not line.strip() or line.strip() == node:
                 shown = "  ".join(f"{key} {value}" for key, value in counters.items())

@@ -1,4 +1,4 @@
-"""The journal records what clients have the lab do: when commands and measurements began and how they ended."""
+"""Requests are answered, and the journal records what clients have the lab do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dcnlab.lab.control.rpc import Call, Operation
+from dcnlab.lab.contract.codec import encode
+from dcnlab.lab.contract.operation import Operation
+from dcnlab.lab.control.rpc import Call
+from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import (
     CommandEnded,
@@ -15,73 +18,68 @@ from dcnlab.lab.events.kinds import (
     MeasurementEnded,
     MeasurementStarted,
 )
+from dcnlab.lab.operations import requested
+from dcnlab.lab.operations.measure import Measure
 from topos import plugins
 
-#: Operations that only read; the journal does not name them.
-READING = frozenset(
-    {
-        "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
-        "services", "service_log", "service_wait", "own_links", "elsewhere", "isolated", "verdict", "connect",
-        "store", "configure", "probe",
-    }
-)  # fmt: skip
-#: Measurements that only read counters; likewise.
-COUNTERS = frozenset({"buffers", "counters", "overruns", "stats", "path"})
 #: Keys of a request that are not arguments for the reader of a journal.
 _INTERNAL = frozenset({"op", "custom", "terminal", "program"})
 #: Items of a list, and characters of a text, that the journal keeps.
 _LONGEST_LIST, _LONGEST_TEXT = 64, 1000
 
+#: What performs an operation for a client.
+Perform = Callable[[Operation[Any], Call], Any]
 #: From the number of the first event, the duration in ms, the outcome and the error: the last event.
 Ending = Callable[[int, float, Mapping[str, Any], str], Event]
 
 
-def recorded(name: str, operation: Operation, journal: Journal) -> Operation:
-    """The operation, with an event when it begins and one when it ends."""
-    if name in READING:
-        return operation
+def answering(perform: Perform, journal: Journal) -> Callable[[Call], Any]:
+    """What answers a request of the control socket: it reads the operation, performs it, records that in the
+    journal where it does something, and returns its answer as a JSON value."""
 
-    def run(call: Call) -> Any:
-        if name == "impair" and "kind" not in call.request:
-            return operation(call)
-        if name == "measure":
-            if call.request.get("name") in COUNTERS:
-                return operation(call)
-            return _run(operation, call, journal, *_measurement(call.request))
-        return _run(operation, call, journal, *_command(name, call.request))
+    def answer(call: Call) -> Any:
+        wanted = requested(call.request)
+        if len(call.descriptors) < wanted.descriptors:
+            raise UsageError(f"a request for {wanted.op()!r} needs {wanted.descriptors} descriptors")
+        answer = _recorded(wanted, call, perform, journal) if wanted.recorded else perform(wanted, call)
+        return {} if answer is None else encode(answer)
 
-    return run
+    return answer
 
 
-def _command(op: str, request: Mapping[str, Any]) -> tuple[Event, Ending]:
-    def ended(number: int, ms: float, result: Mapping[str, Any], error: str) -> Event:
-        return CommandEnded(number, op, ms, result, error)
-
-    return CommandStarted(op, _arguments(request)), ended
-
-
-def _measurement(request: Mapping[str, Any]) -> tuple[Event, Ending]:
-    name = str(request.get("name"))
-
-    def ended(number: int, ms: float, figures: Mapping[str, Any], error: str) -> Event:
-        return MeasurementEnded(number, name, ms, figures, error)
-
-    return MeasurementStarted(name, _arguments(request.get("arguments", {}))), ended
-
-
-def _run(operation: Operation, call: Call, journal: Journal, started: Event, ended: Ending) -> Any:
+def _recorded(wanted: Operation[Any], call: Call, perform: Perform, journal: Journal) -> Any:
+    """Perform an operation, with an event when it begins and one when it ends."""
+    started, ended = _events(wanted, call.request)
     number, begun = journal.add(started), time.monotonic()
 
     def end(result: Mapping[str, Any], error: str = "") -> None:
         journal.add(ended(number, round(1000 * (time.monotonic() - begun), 2), result, error))
 
     try:
-        result = operation(call)
+        result = perform(wanted, call)
     except Exception as error:
         end({}, plugins.custom_error(error) or str(error))
         raise
-    end(_scalars(result))
+    end(_scalars(_worded(result)))
     return result
+
+
+def _events(wanted: Operation[Any], request: Mapping[str, Any]) -> tuple[Event, Ending]:
+    if isinstance(wanted, Measure):
+        name = wanted.measurement
+        return MeasurementStarted(name, _arguments(wanted.arguments)), (
+            lambda number, ms, figures, error: MeasurementEnded(number, name, ms, figures, error)
+        )
+    arguments = _arguments(request)
+    return CommandStarted(wanted.op(), arguments), (
+        lambda number, ms, result, error: CommandEnded(number, wanted.op(), ms, result, error, arguments)
+    )
+
+
+def _worded(result: Any) -> Any:
+    """An outcome with the verdict on it in words."""
+    verdict = result.get("verdict") if isinstance(result, Mapping) else None
+    return {**result, "verdict": verdict["text"]} if isinstance(verdict, Mapping) else result
 
 
 def _arguments(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,21 +23,19 @@ from mininet.log import info, lg, setLogLevel
 
 from dcnlab.lab.emulation.mininet import LabNet
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.session import script_network
 
 #: The exit code of the session after a script that failed; the log of the lab is not kept for it.
 FAILED = 3
 
 
-def run(session: RunningLab, file: str) -> int:
-    """Run a script; 0, or FAILED after one line about its error."""
+def run(net: LabNet, spec: str, file: str) -> int:
+    """Run a script on the network of the topology ``spec``; 0, or FAILED after one line about its error."""
     setLogLevel("info")
     lg.handlers[0].setStream(sys.stdout)
     os.environ.setdefault("HOME", "/root")
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    net = session.net
-    net.given = session.fabric.spec
+    net.given = spec
     for host in net.hosts:
         with contextlib.suppress(LabError):  # an image without bash: only ``cmd`` there fails
             host.ensure_shell()  # scripts read ``host.stdout`` before they run anything

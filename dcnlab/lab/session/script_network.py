@@ -44,12 +44,12 @@ def accept(net: LabNet, topo: Any = None, words: Mapping[str, Any] | None = None
                 link.impose(shape_of({**common, **values}))
 
 
-def _link_values(words: dict[str, Any]) -> dict[str, Any]:
+def _link_values(given: dict[str, Any]) -> dict[str, Any]:
     """The values that all links get: those of ``link=partial(TCLink, bw=10)``."""
-    link = words.get("link")
+    link = given.get("link")
     if not isinstance(link, partial):
         return {}
-    words["link"] = link.func
+    given["link"] = link.func
     return link.keywords
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from controller.rules import Rule
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.answering import behind
 from dcnlab.lab.emulation.switches.openvswitch import Shard
@@ -28,9 +28,9 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath import entries, monitor
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from dcnlab.lab.switchpath.monitor import Entry, Key, Monitor
-from hostagent.fastpath import bpf
+from hostagent.linux import bpf
+from hostagent.linux.netlink import Netlink
 from hostagent.options import FastPathMode
-from hostagent.runtime.netlink import Netlink
 
 #: Seconds between two attempts to reach a daemon, and for it to answer a barrier.
 _RETRY, _PATIENCE = 0.2, 10.0
@@ -163,7 +163,8 @@ class SwitchFastPath:
             places = (entries.place_of(key.priority, key.match, switch.ports) for key in switch.deleted)
             self._maps.forget(switch.number, filter(None, places))
             switch.deleted.clear()
-            lookup = entries.lower(switch.table, switch.monitor.groups, switch.ports)
+            seen = switch.monitor
+            lookup = entries.lower(switch.table, seen.groups, switch.ports, seen.live)
             switch.carried = self._maps.install(switch.number, lookup) and not switch.left
             if switch.left:
                 self._maps.disable(switch.number)
@@ -246,13 +247,13 @@ class _Switch:
     def received(self) -> list[bytes]:
         """All bytes that have come; ConnectionError when the daemon has closed the connection."""
         assert self.socket is not None
-        found = []
+        messages = []
         with contextlib.suppress(BlockingIOError):
             while True:
-                found.append(self.socket.recv(_RECEIVE))
-                if not found[-1]:
+                messages.append(self.socket.recv(_RECEIVE))
+                if not messages[-1]:
                     raise ConnectionResetError
-        return found
+        return messages
 
     def reply(self) -> None:
         """Send what the switch waits for: a daemon ends a connection on which nobody answers its echoes."""

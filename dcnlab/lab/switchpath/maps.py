@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from dcnlab.lab.switchpath import entries, program
+from dcnlab.lab.switchpath.classifier import classifier
 from dcnlab.lab.switchpath.entries import Action, Lookup, Shape
+from dcnlab.lab.switchpath.filter import socket_filter
 from dcnlab.lab.switchpath.program import Descriptors
-from hostagent.fastpath import bpf
-from hostagent.runtime.netlink import Netlink
+from hostagent.linux import bpf
+from hostagent.linux.netlink import Netlink
 
 #: Entries of a lab: the map takes memory for those that it has.
 _MAX_ENTRIES = 1 << 20
@@ -37,7 +39,7 @@ class SwitchMaps:
 
     @classmethod
     def open(cls, switches: int) -> Self:
-        """For so many switches; raises :class:`bpf.BpfError` where the kernel allows none."""
+        """Open them for so many switches; raises :class:`bpf.BpfError` where the kernel allows none."""
         with contextlib.ExitStack() as undo:
 
             def opened(descriptor: int) -> int:
@@ -51,13 +53,13 @@ class SwitchMaps:
                 entries=opened(bpf.create_map(bpf.HASH, key, size, _MAX_ENTRIES, bpf.NO_PREALLOC)),
                 slots=opened(bpf.create_map(bpf.PERCPU_ARRAY, 4, program.SLOT.size, 1)),
             )
-            filter_ = opened(bpf.load_socket_filter(program.socket_filter(maps)))
-            classifier = opened(bpf.load_classifier(program.classifier(maps)))
+            filter_ = opened(bpf.load_socket_filter(socket_filter(maps)))
+            classifier_ = opened(bpf.load_classifier(classifier(maps)))
             memory = mmap.mmap(
                 maps.switches, -(-switches * program.SWITCH_SIZE // mmap.PAGESIZE) * mmap.PAGESIZE
             )
             undo.pop_all()
-        return cls(maps, filter_, classifier, memory)
+        return cls(maps, filter_, classifier_, memory)
 
     def close(self) -> None:
         """Give the descriptors up; programs that are attached go on with their maps."""
@@ -71,10 +73,17 @@ class SwitchMaps:
             bpf.update(self.descriptors.ports, struct.pack("=I", index), struct.pack("=I", switch))
 
     def attach(self, interfaces: Iterable[int]) -> None:
-        """Attach the classifier to interfaces of the present namespace, as often as wanted."""
+        """Attach the classifier to those of the interfaces that the present namespace has, as often as wanted.
+
+        An interface that gets its first one sends nothing for a moment: the kernel replaces its queues.
+        """
         with Netlink() as netlink:
             for index in interfaces:
-                netlink.attach_classifier(index, self.classifier, ingress=True)
+                try:
+                    netlink.attach_classifier(index, self.classifier, ingress=True)
+                except OSError as error:
+                    if error.errno != errno.ENODEV:  # a host has removed it
+                        raise
 
     def attach_filter(self, handle: socket.socket) -> None:
         """Attach the filter to the packet socket of a port whose interface has the classifier."""
@@ -137,19 +146,19 @@ class SwitchMaps:
         del held.actions[place]
 
     def _count(self, key: bytes) -> tuple[int, int]:
-        found = bpf.read(self.descriptors.entries, key, entries.ACTION.size)
-        packets, size = struct.unpack_from("=QQ", found, entries.PACKETS_AT)
+        value = bpf.read(self.descriptors.entries, key, entries.ACTION.size)
+        packets, size = struct.unpack_from("=QQ", value, entries.PACKETS_AT)
         return packets, size
 
     def counts(self, switch: int) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded for a switch."""
         held = self._held.get(switch, _Held())
-        found = [
+        pairs = [
             self._count(program.ENTRY_KEY.pack(switch, *place))
             for place in list(held.actions)
             if place[0] != program.SLOTS
         ]
-        return held.packets + sum(n for n, _ in found), held.size + sum(size for _, size in found)
+        return held.packets + sum(n for n, _ in pairs), held.size + sum(size for _, size in pairs)
 
     def entry_count(self, switch: int, shape: Shape, value: bytes, *, removed: bool = False) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded by one entry; none where it does not have it.  One

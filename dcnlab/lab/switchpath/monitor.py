@@ -16,10 +16,10 @@ _HEADER = struct.Struct(">BBHI")
 OPENFLOW_13, OPENFLOW_15 = 4, 6
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY, _VENDOR = 0, 1, 2, 3, 4
 _MULTIPART_REQUEST, _MULTIPART_REPLY, _BARRIER_REQUEST, _BARRIER_REPLY = 18, 19, 20, 21
-_SET_ASYNC, _REQUEST_FORWARD = 28, 32
+_SET_ASYNC, _REQUEST_FORWARD, _PORT_STATUS = 28, 32, 12
 #: Type and flags of a multipart message.
 _MULTIPART = struct.Struct(">HH4x")
-_GROUP_DESC, _FLOW_MONITOR, _MORE = 7, 16, 1
+_GROUP_DESC, _PORT_DESC, _FLOW_MONITOR, _MORE = 7, 13, 16, 1
 _ANY_MATCH = struct.pack(">HH4x", 1, 4)
 #: Monitor 0: the entries of all tables, additions, deletions, changes, all with instructions.
 _WATCH = struct.pack(">IIIHBB", 0, 0xFFFFFFFF, 0xFFFFFFFF, 0x1F, 0xFF, 0) + _ANY_MATCH
@@ -27,8 +27,13 @@ _WATCH = struct.pack(">IIIHBB", 0, 0xFFFFFFFF, 0xFFFFFFFF, 0x1F, 0xFF, 0) + _ANY
 _EXPERIMENTER, _ONF = 0xFFFF, struct.pack(">II", 0x4F4E4600, 1870)
 _WATCH_13 = _ONF + struct.pack(">IHHIB3x", 0, 0x3F, 4, 0xFFFFFFFF, 0xFF) + _ANY_MATCH
 _ALL_GROUPS = struct.pack(">I4x", 0xFFFFFFFC)
-#: Forward requests that change groups, to a client that is not the master or slave.
-_FORWARD_REQUESTS = struct.pack(">HHI", 11, 8, 1)
+_ALL_PORTS = struct.pack(">I4x", 0xFFFFFFFF)
+#: Report ports that come, go or change, and forward requests that change groups, to a client that is not the
+#: master or slave.
+_REPORTS = struct.pack(">HHI", 3, 8, 7) + struct.pack(">HHI", 11, 8, 1)
+#: Of a port: number, length, state; whether it is live.  The message of a change begins with the reason.
+_PORT, _LIVE, _REASON = struct.Struct(">IH30xI"), 4, struct.Struct(">B7x")
+_PORT_DELETED, _ANY = 1, 0xFFFFFFFF
 #: Length and event, table, idle timeout, priority; then the match.  In 1.3: priority, idle timeout, table.
 _UPDATE, _UPDATE_13 = struct.Struct(">4xBxH2xH12x"), struct.Struct(">6xHH4xB9x")
 _MATCH, _UPDATE_HEAD = struct.Struct(">HH"), struct.Struct(">HH")
@@ -37,7 +42,7 @@ _THERE, _DELETED, _PAUSED = {OPENFLOW_15: (0, 1, 3), OPENFLOW_13: (0, 2)}, {OPEN
 #: Of a group: length, type, number, length of its buckets; of a bucket: length, that of its actions; of a
 #: property of buckets: type, length.
 _GROUP, _BUCKET, _PROPERTY = struct.Struct(">HBxIH6x"), struct.Struct(">HH4x"), struct.Struct(">HH")
-_WEIGHT = 0
+_WEIGHT, _WATCHED_PORT, _WATCHED_GROUP = 0, 1, 2
 
 
 class MonitorError(ValueError):
@@ -63,12 +68,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket of a group: its weight, its actions in OpenFlow's bytes, and whether a port or group must be
-    alive."""
+    """A bucket of a group: its weight, its actions in OpenFlow's bytes, and the port or group that must be
+    alive, if one must."""
 
     weight: int
     actions: bytes
-    watches: bool
+    watched_port: int | None = None
+    watched_group: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,8 @@ class Monitor:
         #: The groups by number; not as they are now while an answer is awaited.
         self.groups: dict[int, Group] = {}
         self.awaits_groups = version == OPENFLOW_15
+        #: The ports that forward: those with a carrier.
+        self.live: set[int] = set()
         self._stale = False
         self._described: dict[int, Group] = {}
 
@@ -105,16 +113,17 @@ class Monitor:
             watch = _MULTIPART.pack(_EXPERIMENTER, 0) + _WATCH_13
             return self._message(_HELLO) + self._message(_MULTIPART_REQUEST, watch)
         watch = self._message(_MULTIPART_REQUEST, _MULTIPART.pack(_FLOW_MONITOR, 0) + _WATCH)
-        begin = self._message(_HELLO) + self._message(_SET_ASYNC, _FORWARD_REQUESTS)
-        return begin + self._ask_groups() + watch
+        begin = self._message(_HELLO) + self._message(_SET_ASYNC, _REPORTS)
+        ports = self._message(_MULTIPART_REQUEST, _MULTIPART.pack(_PORT_DESC, 0) + _ALL_PORTS)
+        return begin + ports + self._ask_groups() + watch
 
     def ask(self, number: int) -> bytes:
         """A barrier: a request that is answered after all changes that the switch has reported before."""
         return self._message(_BARRIER_REQUEST, number=number)
 
     def feed(self, data: bytes) -> Iterator[Change | None]:
-        """The changes in bytes from the switch, None for one of groups; MonitorError where there will be no
-        more."""
+        """The changes in bytes from the switch, None for one of groups or of a port that one watches;
+        MonitorError where there will be no more."""
         self._received += data
         while len(self._received) >= _HEADER.size:
             _, kind, size, number = _HEADER.unpack_from(self._received)
@@ -130,6 +139,10 @@ class Monitor:
             elif kind == _REQUEST_FORWARD:
                 self._ask_again()
                 yield None
+            elif kind == _PORT_STATUS:
+                (reason,) = _REASON.unpack_from(body)
+                if self._note_port(body, _REASON.size, deleted=reason == _PORT_DELETED) and self._watches():
+                    yield None
             elif kind == _MULTIPART_REPLY:
                 yield from self._multipart(body)
 
@@ -139,6 +152,11 @@ class Monitor:
             yield from self._changes(body, _MULTIPART.size)
         elif kind == _EXPERIMENTER and body.startswith(_ONF, _MULTIPART.size):
             yield from self._changes(body, _MULTIPART.size + len(_ONF))
+        elif kind == _PORT_DESC:
+            at = _MULTIPART.size
+            while at + _PORT.size <= len(body):
+                self._note_port(body, at)
+                at += max(_PORT.unpack_from(body, at)[1], _PORT.size)
         elif kind == _GROUP_DESC:
             self._described.update(_groups(body))
             if not flags & _MORE:
@@ -146,6 +164,17 @@ class Monitor:
                 if self._stale:
                     self._ask_again()
                 yield None
+
+    def _note_port(self, body: bytes, at: int, *, deleted: bool = False) -> bool:
+        """Note whether a port is live; whether that has changed."""
+        number, _, state = _PORT.unpack_from(body, at)
+        before = number in self.live
+        (self.live.add if state & _LIVE and not deleted else self.live.discard)(number)
+        return before != (number in self.live)
+
+    def _watches(self) -> bool:
+        """Whether a bucket depends on a port."""
+        return any(one.watched_port is not None for group in self.groups.values() for one in group.buckets)
 
     def _ask_again(self) -> None:
         """Ask for all groups, once for all requests that arrive until the answer."""
@@ -196,13 +225,13 @@ def _buckets(data: bytes) -> Iterator[Bucket]:
     while at + _BUCKET.size <= len(data):
         size, length = _BUCKET.unpack_from(data, at)
         actions = data[at + _BUCKET.size : at + _BUCKET.size + length]
-        weight, watches, place = 1, False, at + _BUCKET.size + length
+        values, place = {}, at + _BUCKET.size + length
         while place + 8 <= at + size:
             kind, step = _PROPERTY.unpack_from(data, place)
-            if kind == _WEIGHT:
-                (weight,) = struct.unpack_from(">H", data, place + _PROPERTY.size)
-            else:
-                watches = True
+            (values[kind],) = struct.unpack_from(
+                ">H" if kind == _WEIGHT else ">I", data, place + _PROPERTY.size
+            )
             place += max(step, 8)
-        yield Bucket(weight, actions, watches)
+        watched = (values.get(kind, _ANY) for kind in (_WATCHED_PORT, _WATCHED_GROUP))
+        yield Bucket(values.get(_WEIGHT, 1), actions, *(None if one == _ANY else one for one in watched))
         at += max(size, _BUCKET.size)

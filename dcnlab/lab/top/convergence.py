@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.events.kinds import Converged, LearnedFailures, LinkChanged, TablesChanged
 
@@ -25,8 +25,8 @@ class Change:
     converged_ms: float | None = None
     error: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+    def to_json(self) -> JsonObject:
+        """Return it as a JSON object."""
         return asdict(self)
 
 

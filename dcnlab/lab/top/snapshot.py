@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.top.convergence import Change
 
@@ -59,7 +60,7 @@ class Snapshot:
         """How many links are down."""
         return sum(not link.up for link in self.links)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What ``dcnlab top --json`` prints."""
         return {
             "name": self.name,
@@ -78,12 +79,12 @@ def loads(before: State | None, now: State) -> tuple[LinkLoad, ...]:
     """The links by load, from two states of a lab; without a first one all loads are 0."""
     seconds = now["at"] - before["at"] if before else 0.0
     down = frozenset(now["down"])
-    found = []
+    rows = []
     for number, ((a, b), carried) in enumerate(zip(now["ends"], now["links"], strict=True)):
         last = before["links"][number] if before else carried
         to_b, to_a = (_mbps(new - old, seconds) for new, old in zip(carried, last, strict=True))
-        found.append(LinkLoad(number, a, b, number not in down, to_b, to_a))
-    return tuple(sorted(found, key=lambda link: (-link.mbps, link.number)))
+        rows.append(LinkLoad(number, a, b, number not in down, to_b, to_a))
+    return tuple(sorted(rows, key=lambda link: (-link.mbps, link.number)))
 
 
 def _mbps(carried: int, seconds: float) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.drawing.figure import Figure
 from dcnlab.lab.view import replay
@@ -13,7 +12,7 @@ from dcnlab.lab.view.recording import Recording
 def html(figure: Figure, scheme: str = "") -> str:
     """The page with one state, without traffic, and the picture's marks."""
     fabric, marks = figure.fabric, figure.marks
-    drawn: dict[str, Any] = {
+    drawn: JsonObject = {
         "name": fabric.spec,
         "topology": fabric.spec,
         "scheme": scheme,

@@ -17,6 +17,7 @@ from typing import Any, Self, TextIO
 from dcnlab.lab.api.resources import lab_drawing
 from dcnlab.lab.api.state import state
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 
@@ -29,7 +30,7 @@ _INTERVAL = 1.0
 class Recording:
     """``drawing`` as of ``GET drawing``; ``messages``: pairs of ``state`` or ``event`` and the data."""
 
-    drawing: dict[str, Any]
+    drawing: JsonObject
     messages: list[list[Any]]
 
 

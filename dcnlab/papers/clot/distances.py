@@ -57,7 +57,7 @@ def _figure14() -> Iterator[Row]:
         name = {"torus": "CamCube", "novacube": "NovaCube"}[rival]
         for k in _FIGURE:
             readings = tuple(
-                Reading(counted, _saving(k, hops, quantity, rival)) for counted, hops in COUNTED.items()
+                Reading(counted, saving(k, hops, quantity, rival)) for counted, hops in COUNTED.items()
             )
             claim = Claim(
                 f"fig14-{words}-{rival}-{k}", _PAPER, f"{words} below {name}'s, per cent, k = {k}, n = 3", low,
@@ -66,7 +66,7 @@ def _figure14() -> Iterator[Row]:
             yield Row.by_reading(claim, *readings)
 
 
-def _saving(k: int, hops: Hops, quantity: str, rival: str) -> float:
+def saving(k: int, hops: Hops, quantity: str, rival: str) -> float:
     """By how many per cent CLOT's figure is below that of ``rival``."""
     ours, theirs = (float(getattr(between_servers(family, k, 3, hops), quantity)) for family in ("clot", rival))
     return 100 * (1 - ours / theirs)
@@ -82,7 +82,7 @@ def _diameters() -> Iterator[Row]:
             source="section 3.2" + (example if k == 20 else ""),
         )  # fmt: skip
         yield Row(claim, from_node(fabric(f"torus:{'x'.join([str(k)] * n)}"))[0])
-    for n, radices in ((1, (4, 6, 8)), (2, (4, 6, 8, 10)), (3, (4, 6, 8, 10, 16)), (4, (4, 6))):
+    for n, radices in ((1, (4, 6, 8)), (2, (4, 5, 6, 7, 8, 10)), (3, (4, 5, 6, 7, 8, 10, 16)), (4, (4, 6))):
         for k in radices:
             yield _diameter(k, n)
 

@@ -28,7 +28,7 @@ _HOW = (
 
 
 @cache
-def _average_path(family: str, radix: int, hops_per_switch: str, kind: str, ratio: int) -> float:
+def average_path(family: str, radix: int, hops_per_switch: str, kind: str, ratio: int) -> float:
     """The mean over the seeds."""
     network = fabric(f"{family}:{radix}x{radix}x{radix}")
     means = []
@@ -41,11 +41,16 @@ def _average_path(family: str, radix: int, hops_per_switch: str, kind: str, rati
     return float(np.mean(means))
 
 
+def average_over_ratios(family: str, radix: int, hops_per_switch: str, kind: str) -> float:
+    """The average path, over the failure ratios and seeds."""
+    return float(np.mean([average_path(family, radix, hops_per_switch, kind, ratio) for ratio in _RATIOS[1:]]))
+
+
 def _saving(radix: int, counted: str, kind: str) -> float:
     """By how many per cent CLOT's average path is below CamCube's, averaged over the ratios."""
     saved = []
     for ratio in _RATIOS[1:]:
-        ours, theirs = (_average_path(family, radix, counted, kind, ratio) for family in ("clot", "torus"))
+        ours, theirs = (average_path(family, radix, counted, kind, ratio) for family in ("clot", "torus"))
         saved.append(1 - ours / theirs)
     return round(100 * float(np.mean(saved)), 1)
 
@@ -67,7 +72,7 @@ def _charts() -> tuple[Chart, ...]:
     series = tuple(
         Series(
             f"{name}, {kind}", _RATIOS,
-            tuple(_average_path(family, 8, "2 hops per switch", kind, ratio) for ratio in _RATIOS),
+            tuple(average_path(family, 8, "2 hops per switch", kind, ratio) for ratio in _RATIOS),
         )
         for family, name in (("clot", "CLOT"), ("torus", "CamCube"))
         for kind in ("links", "nodes")

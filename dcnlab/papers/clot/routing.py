@@ -94,12 +94,6 @@ def _rows() -> Iterator[Row]:
             name: between_servers("clot", k, 3, hops).diameter / diameter for name, hops in COUNTED.items()
         }
         yield Row.by_reading(claim, *(Reading(name, ratio) for name, ratio in ratios.items()))
-    claim = Claim(
-        "fig17-large", _PAPER, "latency below CamCube's and NovaCube's, k = 10 to 16", 0,
-        "out of reach: one packet simulation of 4096 servers takes longer than all experiments together",
-        source="section 8.4, Fig. 17",
-    )  # fmt: skip
-    yield Row(claim, None)
 
 
 EXPERIMENTS = (

@@ -38,19 +38,19 @@ def _fat_tree_switches(servers: int) -> int:
     return math.ceil(round(5 * _ports(servers) ** 2 / 4, 6))
 
 
-def _per_port(ports: float) -> int:
+def per_port(ports: float) -> int:
     return next(price for limit, price in _PER_PORT if ports <= limit)
 
 
 def fat_tree_price(servers: int) -> float:
     """The table's price: whole switches with a fractional number of ports, priced per port."""
-    return _fat_tree_switches(servers) * _ports(servers) * _per_port(_ports(servers))
+    return _fat_tree_switches(servers) * _ports(servers) * per_port(_ports(servers))
 
 
 def _whole_ports(servers: int) -> Reading:
     """The price with switches that can be bought: of the ports that the fat tree needs, rounded up."""
     ports = math.ceil(_ports(servers))
-    return Reading("whole ports", _fat_tree_switches(servers) * ports * _per_port(ports))
+    return Reading("whole ports", _fat_tree_switches(servers) * ports * per_port(ports))
 
 
 def _clot_switches(servers: int) -> int:
@@ -61,7 +61,7 @@ def _clot_switches(servers: int) -> int:
 def _table2() -> Iterator[Row]:
     """The 32 cells, and the ports in brackets."""
     for servers, switches, ports, price, clot, clot_price in _TABLE_2:
-        dollars = _per_port(_CLOT_PORTS)
+        dollars = per_port(_CLOT_PORTS)
         cells: tuple[tuple[str, int, float, str], ...] = (
             ("switches of the fat tree", switches, _fat_tree_switches(servers), "ceil(5p^2/4), p = (4N)^(1/3)"),
             ("ports of a fat-tree switch", ports, round(_ports(servers)), "p = (4N)^(1/3), rounded"),
@@ -94,7 +94,7 @@ def _table2() -> Iterator[Row]:
 
 def _ratio() -> Iterator[Row]:
     """The sentence about 200,000 servers; it loses a zero of the table's price."""
-    fat, clot = fat_tree_price(200_000), _per_port(_CLOT_PORTS) * _clot_switches(200_000)
+    fat, clot = fat_tree_price(200_000), per_port(_CLOT_PORTS) * _clot_switches(200_000)
     claim = Claim(
         "table2-ratio", _PAPER, "a fat tree for 200,000 servers costs about 173 times as much", 173,
         "quotient of the prices", tolerance=0.5, source='section 4.2.5: "around 173 times cheaper"',

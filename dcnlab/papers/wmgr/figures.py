@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from addressing.algorithms.wmgr_scan_order import ORDERS
+from addressing.algorithms.scan.wmgr_scan_order import ORDERS
 from addressing.registry import bind
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.charts import Chart, Series
@@ -22,7 +22,7 @@ from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.papers.measure import routed
 from dcnlab.papers.wmgr import charts
 from dcnlab.papers.wmgr.topologies import diameter
-from topos.cayley import CayleyGraph, Relettered
+from topos.bases.cayley import CayleyGraph, Relettered
 from topos.fabric import Fabric
 from topos.registry import fabric, parse
 

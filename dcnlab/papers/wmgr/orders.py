@@ -1,7 +1,7 @@
 """WMGR's free parameters: the effect of the scan order and of the root on stretch.
 
 The paper fixes neither.  The scan order does not change labels; it decides between equally near
-neighbours (see :mod:`addressing.algorithms.wmgr_scan_order`).
+neighbours (see :mod:`addressing.algorithms.scan.wmgr_scan_order`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from addressing.algorithms.wmgr_scan_order import ORDERS
+from addressing.algorithms.scan.wmgr_scan_order import ORDERS
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.routing.path_lengths import PathLengths
 from dcnlab.papers.claim import Claim, Experiment, Row

@@ -18,7 +18,7 @@ from dcnlab.evaluator.reporting.charts import Chart
 from dcnlab.papers import oracles
 from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Row
 from dcnlab.papers.wmgr import charts
-from topos.cayley import CayleyGraph
+from topos.bases.cayley import CayleyGraph
 from topos.registry import parse
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"

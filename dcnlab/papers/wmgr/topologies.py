@@ -125,6 +125,8 @@ def _switched() -> Iterator[Row]:
     spec, half = f"xpander:{p},{q}", math.ceil(p / 2)
     yield _row(spec, "n", "= q p (ceil(p/2) + 1)", q * p * (half + 1), nodes(spec))
     yield _row(spec, "Delta", "= ceil(3 p / 2)", math.ceil(3 * p / 2), degree(spec))
+    source = "Table I, row Xpander, column D (a cell shared with Jellyfish)"
+    yield _row(spec, "D", "<= ceil(log2 q) + 3", math.ceil(math.log2(q)) + 3, diameter(spec), "<=", source)
     for f in (5, 7):
         spec = f"slimfly:{f}"
         family = parse(spec)
@@ -133,6 +135,9 @@ def _switched() -> Iterator[Row]:
         formula = "= q (ceil(p/2) + 1), p links to q switches"
         yield _row(spec, "n", formula, family.vertices * (hosts + 1), nodes(spec))
         yield _row(spec, "D", "= 4", 4, diameter(spec))
+        source = "Table I, row Slim fly, column Delta (a cell shared with Xpander)"
+        most = math.ceil(3 * family.degree / 2)
+        yield _row(spec, "Delta", "= ceil(3 p / 2)", most, degree(spec), source=source)
 
 
 def _cayley() -> Iterator[Row]:

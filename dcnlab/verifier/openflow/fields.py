@@ -28,11 +28,11 @@ BITS = sum(WIDTH.values())
 
 
 def _places() -> dict[str, int]:
-    place, found = BITS, {}
+    place, places = BITS, {}
     for name, width in WIDTH.items():
         place -= width
-        found[name] = place
-    return found
+        places[name] = place
+    return places
 
 
 #: The place of each field's lowest bit.
@@ -43,6 +43,7 @@ MASK = {name: ((1 << width) - 1) << PLACE[name] for name, width in WIDTH.items()
 #: The words that stand for a protocol: its EtherType and IP protocol.
 PROTOCOLS: Mapping[str, tuple[int, int | None]] = {
     "ip": (IPV4, None), "icmp": (IPV4, ICMP), "tcp": (IPV4, TCP), "udp": (IPV4, UDP), "sctp": (IPV4, SCTP),
+    "mpls": (0x8847, None), "mplsm": (0x8848, None), "nsh": (0x894F, None),
     "arp": (ARP, None), "rarp": (RARP, None), "ipv6": (IPV6, None), "icmp6": (IPV6, ICMPV6),
     "tcp6": (IPV6, TCP), "udp6": (IPV6, UDP), "sctp6": (IPV6, SCTP),
 }  # fmt: skip
@@ -115,12 +116,12 @@ def read(name: str, text: str) -> Predicate:
 
 def part(text: str) -> tuple[str, int, int | None]:
     """The field, the lowest bit and the number of bits (None: all) of ``NXM_OF_ETH_DST[0..7]``; or Unknown."""
-    found = _NXM.fullmatch(text)
-    if found is None:
+    match = _NXM.fullmatch(text)
+    if match is None:
         raise Unknown(text)
-    name = _NXM_NAMES.get(found[1], found[1].lower())
-    low = int(found[2] or 0)
-    return _ALSO.get(name, name), low, None if found[2] is None else int(found[3] or low) - low + 1
+    name = _NXM_NAMES.get(match[1], match[1].lower())
+    low = int(match[2] or 0)
+    return _ALSO.get(name, name), low, None if match[2] is None else int(match[3] or low) - low + 1
 
 
 def both(one: Predicate, other: Predicate) -> Predicate:
@@ -131,8 +132,8 @@ def both(one: Predicate, other: Predicate) -> Predicate:
 def protocol(word: str) -> Predicate:
     """The packets that a word such as ``tcp`` stands for."""
     eth_type, number = PROTOCOLS[word]
-    found = field("dl_type", eth_type)
-    return found if number is None else both(found, field("nw_proto", number))
+    bits = field("dl_type", eth_type)
+    return bits if number is None else both(bits, field("nw_proto", number))
 
 
 def _vlan(name: str, text: str) -> Predicate:

@@ -74,12 +74,21 @@ class _Packet:
         return _Packet(self.header, self.in_port, dict(self.scratch), list(self.action_set))
 
 
-def process(switch: Switch, in_port: int, header: int) -> Alternatives:
+@dataclass(slots=True)
+class Noted:
+    """What stands out on the paths of packets: entries of one priority that match the same packet and do
+    different things, in any table, and the meters that packets pass, which may drop them."""
+
+    overlaps: dict[tuple[Entry, ...], None] = field(default_factory=dict)
+    meters: dict[str, None] = field(default_factory=dict)
+
+
+def process(switch: Switch, in_port: int, header: int, noted: Noted | None = None) -> Alternatives:
     """What the switch does with a packet that arrives at a port."""
     state = switch.ports.get(in_port)
     if state is not None and not state.receives:
         return _NOTHING
-    return _deduplicated(_Run(switch).table(0, _Packet(header, in_port)))
+    return _deduplicated(_Run(switch, noted or Noted()).table(0, _Packet(header, in_port)))
 
 
 def decisive(switch: Switch, in_port: int, header: int) -> list[Entry]:
@@ -111,14 +120,14 @@ def _change(action: str) -> tuple[int, int] | None:
         return 0, _TAG
     if action.startswith("push_vlan"):
         return _PUSHED, _TAG
-    if (found := _VLAN.fullmatch(action)) is not None:
-        return fields.read({"vid": "dl_vlan", "pcp": "dl_vlan_pcp"}[found[1]], found[2])
-    if (found := _MOD.fullmatch(action)) is not None:
-        return fields.read(found[1], found[2])
-    if (found := _LOAD.fullmatch(action)) is not None:
-        return _loaded(*found.groups())
-    if (found := _SET.fullmatch(action)) is not None and found[2] not in ("in_port", "tunnel_id"):
-        return None if _SCRATCH_FIELD.fullmatch(found[2]) else fields.read(found[2], found[1])
+    if (match := _VLAN.fullmatch(action)) is not None:
+        return fields.read({"vid": "dl_vlan", "pcp": "dl_vlan_pcp"}[match[1]], match[2])
+    if (match := _MOD.fullmatch(action)) is not None:
+        return fields.read(match[1], match[2])
+    if (match := _LOAD.fullmatch(action)) is not None:
+        return _loaded(*match.groups())
+    if (match := _SET.fullmatch(action)) is not None and match[2] not in ("in_port", "tunnel_id"):
+        return None if _SCRATCH_FIELD.fullmatch(match[2]) else fields.read(match[2], match[1])
     return None
 
 
@@ -136,21 +145,23 @@ def _loaded(value: str, where: str) -> tuple[int, int] | None:
 class _Run:
     """One packet in one switch."""
 
-    def __init__(self, switch: Switch) -> None:
-        self._switch = switch
+    def __init__(self, switch: Switch, noted: Noted) -> None:
+        self._switch, self._noted = switch, noted
 
     def table(self, number: int, packet: _Packet) -> Alternatives:
         table = self._switch.tables.get(number)
         entries = [] if table is None else table.find(packet.header, packet.in_port, packet.scratch)
         if not entries:
             return self._finish(packet)
-        found: list[tuple[Copy, ...]] = []
+        alternatives: list[tuple[Copy, ...]] = []
+        if len({entry.actions for entry in entries}) > 1 and not any(entry.unknown for entry in entries):
+            self._noted.overlaps[tuple(entries)] = None
         for entry in _distinct(entries):
             if entry.unknown:
-                found.append((Unanalysed(f"match on {entry.unknown}"),))
+                alternatives.append((Unanalysed(f"match on {entry.unknown}"),))
             else:
-                found += self._entry(entry, packet.copy())
-        return tuple(found)
+                alternatives += self._entry(entry, packet.copy())
+        return tuple(alternatives)
 
     def _entry(self, entry: Entry, packet: _Packet) -> Alternatives:
         following = next((one for one in entry.actions if one.startswith("goto_table:")), None)
@@ -201,6 +212,8 @@ class _Run:
         """An action that changes the packet, or nothing that can be seen."""
         kind, _, argument = action.partition(":")
         if _NO_EFFECT.match(action):
+            if kind == "meter":
+                self._noted.meters[action] = None
             return _NOTHING
         if kind.startswith("dec_ttl"):
             return (
@@ -209,13 +222,13 @@ class _Run:
         if kind == "write_metadata":
             value, _, mask = argument.partition("/")
             return _scratch("metadata", int(value, 0), int(mask, 0) if mask else (1 << 64) - 1, packet)
-        found = _SET.fullmatch(action)
-        if found is not None and found[2] == "in_port":
-            packet.in_port = int(found[1], 0)
+        written = _SET.fullmatch(action)
+        if written is not None and written[2] == "in_port":
+            packet.in_port = int(written[1], 0)
             return _NOTHING
-        if found is not None and _SCRATCH_FIELD.fullmatch(found[2]):
-            value, _, mask = found[1].partition("/")
-            return _scratch(found[2], int(value, 0), int(mask, 0) if mask else (1 << 128) - 1, packet)
+        if written is not None and _SCRATCH_FIELD.fullmatch(written[2]):
+            value, _, mask = written[1].partition("/")
+            return _scratch(written[2], int(value, 0), int(mask, 0) if mask else (1 << 128) - 1, packet)
         loaded = _LOAD.fullmatch(action)
         if loaded is not None and loaded[2].startswith(("NXM_NX_REG", "OXM_OF_METADATA")):
             name, low, bits = fields.part(loaded[2])
@@ -311,9 +324,9 @@ def _inside(action: str) -> list[str]:
 
 def _set_key(action: str) -> str:
     """What two actions of one set must differ in for both to be carried out."""
-    found = _SET.fullmatch(action)
-    if found is not None:
-        return found[2]
+    written = _SET.fullmatch(action)
+    if written is not None:
+        return written[2]
     kind = action.partition(":")[0]
     return "output" if _rank(action) == len(_RANKS) - 1 and kind != "group" else kind
 
@@ -340,5 +353,5 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _deduplicated(found: Alternatives) -> Alternatives:
-    return tuple(dict.fromkeys(found))
+def _deduplicated(alternatives: Alternatives) -> Alternatives:
+    return tuple(dict.fromkeys(alternatives))

@@ -8,51 +8,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from controller.openflow import ofctl
 from dcnlab.verifier.atoms import Predicate
 from dcnlab.verifier.openflow import fields
 from dcnlab.verifier.openflow.tables import Bucket, Entry, Group, PortState, Switch
 
-#: Parts of a line that are no part of the match.
-_STATISTICS = re.compile(
-    r"\b(cookie|duration|n_packets|n_bytes|idle_age|hard_age|idle_timeout|hard_timeout|importance)=[^ ,]*,? *"
-)
-_FLAGS = re.compile(r"\b(send_flow_rem|check_overlap|reset_counts|no_packet_counts|no_byte_counts)\b,? *")
 _SCRATCH = re.compile(r"^(metadata|reg\d+|xreg\d+)$")
-_GROUP = re.compile(r"\s*group_id=(\d+),type=(\w+),?(.*)")
-_WATCH_PORT, _WATCH_GROUP = re.compile(r"watch_port:(\w+),?"), re.compile(r"watch_group:(\w+),?")
-_BUCKET_WORDS = re.compile(r"\b(bucket_id|weight):\w+,?")
 _PORT = re.compile(r"\s*(\d+|LOCAL)\(([^)]*)\)")
 _ATTRIBUTE = re.compile(r"\s*(config|state):\s+(.*)")
 RESERVED = {"IN_PORT": 0xFFF8, "TABLE": 0xFFF9, "NORMAL": 0xFFFA, "LOCAL": 0xFFFE, "CONTROLLER": 0xFFFD}
-_DEFAULT_PRIORITY = 32768
 
 
 def switch(name: str, flows: str, groups: str = "", ports: str = "") -> Switch:
     """A switch from ``dump-flows``, ``dump-groups`` and ``dump-ports-desc``."""
-    entries = tuple(entry(line) for line in flows.splitlines() if _is_entry(line))
-    found = {one.id: one for line in groups.splitlines() for one in _group(line)}
-    return Switch(name, entries, found, dict(_ports(ports)))
+    entries = tuple(entry(line) for line in flows.splitlines() if is_entry(line))
+    known = {one.number: _group(one) for one in ofctl.groups(groups)}
+    return Switch(name, entries, known, dict(_ports(ports)))
 
 
-def _is_entry(line: str) -> bool:
-    return "actions=" in line and not line.lstrip().startswith("group_id=")
+def is_entry(line: str) -> bool:
+    """Whether a line of ``dump-flows`` is an entry."""
+    return ofctl.entry(line) is not None
 
 
 def entry(line: str) -> Entry:
     """One line of ``dump-flows``."""
-    head, _, actions = line.strip().partition("actions=")
-    head = _FLAGS.sub("", _STATISTICS.sub("", head)).replace(" ", "")
-    table, priority, in_port = 0, _DEFAULT_PRIORITY, 0
+    stated = ofctl.entry(line)
+    assert stated is not None
+    in_port = 0
     match: Predicate = (0, 0)
     scratch: list[tuple[str, int, int]] = []
     unknown = ""
-    for part in filter(None, head.split(",")):
+    for part in stated.match:
         name, _, value = part.partition("=")
-        if name == "table":
-            table = int(value)
-        elif name == "priority":
-            priority = int(value)
-        elif name == "in_port":
+        if name == "in_port":
             in_port = int(value) if value.isdigit() else RESERVED.get(value, 0xFFFF)
         elif _SCRATCH.match(name):
             scratch.append((name, *_masked(value)))
@@ -63,7 +52,8 @@ def entry(line: str) -> Entry:
                 )
             except (fields.Unknown, ValueError):
                 unknown = part
-    return Entry(table, priority, match, split(actions), line.strip(), in_port, tuple(sorted(scratch)), unknown)
+    table, actions = int(stated.statistics.get("table", 0)), split(stated.actions)
+    return Entry(table, stated.priority, match, actions, line.strip(), in_port, tuple(sorted(scratch)), unknown)
 
 
 def _masked(text: str) -> tuple[int, int]:
@@ -74,36 +64,26 @@ def _masked(text: str) -> tuple[int, int]:
 
 def split(actions: str) -> tuple[str, ...]:
     """Actions that commas separate, but not those inside parentheses."""
-    found, depth, last = [], 0, 0
+    parts, depth, last = [], 0, 0
     for place, letter in enumerate(actions):
         depth += (letter == "(") - (letter == ")")
         if letter == "," and not depth:
-            found.append(actions[last:place])
+            parts.append(actions[last:place])
             last = place + 1
-    found.append(actions[last:])
-    return tuple(one.strip() for one in found if one.strip() and one.strip() != "drop")
+    parts.append(actions[last:])
+    return tuple(one.strip() for one in parts if one.strip() and one.strip() != "drop")
 
 
-def _group(line: str) -> Iterator[Group]:
-    if (found := _GROUP.match(line)) is not None:
-        number, kind, rest = found.groups()
-        buckets = tuple(map(_bucket, rest.split("bucket=")[1:]))
-        yield Group(int(number), {"ff": "fast_failover"}.get(kind, kind), buckets)
+def _group(stated: ofctl.GroupLine) -> Group:
+    kind = {"ff": "fast_failover"}.get(stated.kind, stated.kind)
+    return Group(stated.number, kind, tuple(map(_bucket, stated.buckets)))
 
 
-def _bucket(text: str) -> Bucket:
-    text = _BUCKET_WORDS.sub("", text)
-    port, group = _WATCH_PORT.search(text), _WATCH_GROUP.search(text)
-    actions = _WATCH_GROUP.sub("", _WATCH_PORT.sub("", text)).replace("actions=", "", 1)
-    return Bucket(split(actions), _watched(port[1]) if port else 0, _watched_group(group))
-
-
-def _watched(text: str) -> int:
-    return int(text) if text.isdigit() else 0
-
-
-def _watched_group(found: re.Match[str] | None) -> int | None:
-    return int(found[1]) if found is not None and found[1].isdigit() else None
+def _bucket(line: ofctl.BucketLine) -> Bucket:
+    port, group = line.stated.get("watch_port", ""), line.stated.get("watch_group", "")
+    return Bucket(
+        split(line.actions), int(port) if port.isdigit() else 0, int(group) if group.isdigit() else None
+    )
 
 
 def _ports(text: str) -> Iterator[tuple[int, PortState]]:
@@ -114,8 +94,8 @@ def _ports(text: str) -> Iterator[tuple[int, PortState]]:
             if number:
                 yield number, _port_state(words)
             number, words = int(begins[1]) if begins[1].isdigit() else 0, {"config": "", "state": ""}
-        elif (found := _ATTRIBUTE.match(line)) is not None:
-            words[found[1]] = found[2]
+        elif (match := _ATTRIBUTE.match(line)) is not None:
+            words[match[1]] = match[2]
 
 
 def _port_state(words: dict[str, str]) -> PortState:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from addressing.fields import mac
-from hostagent.channel import Message
 from hostagent.control.interface import AgentContext, LinkProtocol
+from hostagent.linux.channel import Message
 from hostagent.protocols.aacm.frames import ETHERTYPE
 from hostagent.protocols.aacm.node import AacmNode, AddressAssigned
 from hostagent.protocols.aacm.origin import ConfigurationOutcome

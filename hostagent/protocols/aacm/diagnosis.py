@@ -44,8 +44,8 @@ class Finding:
         there = f"{format_coordinates(self.expected[0])} port {self.expected[1]}" if self.expected else "at all"
         if self.found is None:
             return f"the cable from {here} port {self.port} to {there} does not answer"
-        found = f"{format_coordinates(self.found[0])} port {self.found[1]}"
-        return f"{here} port {self.port} is connected to {found}, not {there}"
+        other = f"{format_coordinates(self.found[0])} port {self.found[1]}"
+        return f"{here} port {self.port} is connected to {other}, not {there}"
 
 
 def format_coordinates(coordinates: Coordinates) -> str:
@@ -93,11 +93,11 @@ def _deviations(
                 else None
             )
             far = links.get((server, port))
-            found = (places[far[0]], far[1]) if far and far[0] in places else None
-            if found == expected or (found is None and expected and expected[0] in absent):
+            other = (places[far[0]], far[1]) if far and far[0] in places else None
+            if other == expected or (other is None and expected and expected[0] in absent):
                 continue
-            if found is not None or (expected and (coordinates, port) < expected):
-                yield Finding(coordinates, port, found, expected)
+            if other is not None or (expected and (coordinates, port) < expected):
+                yield Finding(coordinates, port, other, expected)
 
 
 def _layout(sizes: Coordinates, origin: int, links: Links, doubted: int) -> dict[int, Coordinates]:

@@ -207,7 +207,7 @@ class Report:
     sightings: tuple[Sighting, ...]
 
     def encode(self) -> bytes:
-        """As the data of a frame."""
+        """Encode it as the data of a frame."""
         server, count = self.server.to_bytes(6, "big"), len(self.sightings)
         return _REPORT.pack(server, _packed(self.address), self.secondary, count) + b"".join(
             _SIGHTING.pack(s.port, s.server.to_bytes(6, "big"), s.far_port, _packed(s.address))
@@ -216,7 +216,7 @@ class Report:
 
     @classmethod
     def decode(cls, data: bytes) -> Report | None:
-        """From the data of a frame; None if it is not a report."""
+        """Decode the data of a frame; None if it is not a report."""
         if len(data) < _REPORT.size:
             return None
         server, address, secondary, count = _REPORT.unpack_from(data)

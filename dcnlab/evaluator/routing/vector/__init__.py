@@ -72,8 +72,8 @@ The modules:
     ecmp.py            equal-cost multipath: shares, loads
     greedy.py          greedy routing by torus distance: next hops
     hier.py            hierarchical routing on any network: as hrsw
-    hrsw.py            HR-SW: next hops, lengths, pair lengths
-    hrsw_set.py        HR-SW's set mode: next hops, lengths, pair lengths
+    hrsw.py            HR-SW: next hops, pair lengths
+    hrsw_set.py        HR-SW's set mode: next hops, pair lengths
     ksp.py             k shortest paths: spread
     min_ad.py          minimal adaptive routing: lengths, pair lengths
     permsort.py        sorting on Cayley graphs: table sizes
@@ -81,8 +81,8 @@ The modules:
     shortest.py        full tables: next hops
     twolevel.py        a fat tree's two-level tables: table sizes
     twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths
-    tz.py              Thorup-Zwick routing: next hops, lengths, pair lengths
-    updown.py          up*/down* routing: next hops, lengths, pair lengths
+    tz.py              Thorup-Zwick routing: next hops, pair lengths
+    updown.py          up*/down* routing: next hops, pair lengths
     valiant.py         Valiant routing: on tori spread
     wmgr.py            WMGR by the word metric: next hops, source routes
     wmgr_cayley.py     WMGR on Cayley graphs: next hops

@@ -15,7 +15,7 @@ from addressing.schemes.brp import Brp
 from addressing.schemes.shortest import Shortest
 from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
-from dcnlab.evaluator.routing.table_counts import by_kind
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import shortest
 from topos.fabric import Fabric
 from topos.families.bcube import BCube

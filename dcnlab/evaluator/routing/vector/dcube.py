@@ -18,7 +18,7 @@ from addressing.schemes.dcube import DCube, DCubeRouted
 from addressing.schemes.shortest import Shortest
 from dcnlab.evaluator.routing.forms import Lengths, Rule, SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
-from dcnlab.evaluator.routing.table_counts import by_kind
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState

@@ -19,8 +19,8 @@ from addressing.scheme import Scheme
 from addressing.schemes.dfr import Dfr
 from dcnlab.evaluator.routing.forms import Rule, Tables
 from dcnlab.evaluator.routing.repair import repaired
-from dcnlab.evaluator.routing.table_counts import by_kind
-from topos.cells import CellFamily
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
+from topos.bases.cells import CellFamily
 from topos.graph import NONE, IntArray, LinkState
 
 

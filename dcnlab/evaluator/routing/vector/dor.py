@@ -14,16 +14,39 @@ from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dor import Dor
 from dcnlab.evaluator.graph.hop_graph import attachment_points
-from dcnlab.evaluator.routing.forms import Longs, Rule, TableCounts, Tables
-from dcnlab.evaluator.routing.table_counts import by_kind, one_next_hop, with_local
+from dcnlab.evaluator.routing.forms import Rule, Shares, TableCounts, Tables
+from dcnlab.evaluator.routing.tables.table_counts import by_kind, with_local
+from topos.arrays import Floats, Longs
 from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
-    """Correct the first dimension that differs, in the shorter direction; None on a Dragonfly."""
+    """Correct the first dimension that differs, in the shorter direction; None on a Dragonfly, and where ties
+    are split."""
+    splits = cast(Dor, scheme).balanced and not scheme.known and not known_down
+    return _towards(scheme, True) if Grid.fits(scheme.fabric.family) and not splits else None
+
+
+def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
+    """Each direction of a ring for half of the packets to its opposite side; None after failures."""
     fabric = scheme.fabric
-    if not Grid.fits(fabric.family):
+    if not (Grid.fits(fabric.family) and fabric.relaying) or scheme.known or known_down:
         return None
+    both = _towards(scheme, True), _towards(scheme, False)
+
+    def towards(destinations: IntArray) -> Floats:
+        share = np.zeros((len(destinations), len(fabric.adjacency.peer)))
+        for out in (direction(destinations) for direction in both):
+            row, node = np.nonzero(out != NONE)
+            share[row, out[row, node]] += 0.5
+        return share
+
+    return towards
+
+
+def _towards(scheme: Scheme, plus: bool) -> Rule:
+    """The next hops, by +1 to the opposite side of a ring if ``plus``, else by -1."""
+    fabric = scheme.fabric
     grid = Grid.of(fabric)
     places = np.zeros((fabric.size, len(grid.sizes)), dtype=np.int32)
     steps = np.full((fabric.size, len(grid.sizes), 2), NONE, dtype=np.int32)
@@ -34,7 +57,7 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
     sizes = np.array(grid.sizes, dtype=np.int32)
 
     def towards(destinations: IntArray) -> IntArray:
-        out = _correct(last[destinations], places, steps, sizes, grid.wraps)
+        out = _correct(last[destinations], places, steps, sizes, grid.wraps, plus)
         out[np.arange(len(out)), last[destinations]] = final[destinations]
         return out
 
@@ -54,30 +77,36 @@ def table_counts(scheme: Scheme) -> Tables | None:
     if not Grid.fits(scheme.fabric.family):
         return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
     grid = Grid.of(scheme.fabric)
-    by_coordinate = [_prefixes(grid, dimension) for dimension in range(len(grid.sizes))]
+    balanced = cast(Dor, scheme).balanced
+    by_coordinate = [_prefixes(grid, dimension, balanced) for dimension in range(len(grid.sizes))]
     first, count = 0 if scheme.fabric.relaying else scheme.fabric.servers, int(np.prod(grid.sizes))
 
     def transit(nodes: IntArray) -> TableCounts:
         inside = (nodes >= first) & (nodes < first + count)
         places = np.unravel_index(np.where(inside, nodes - first, 0), grid.sizes)
         sizes = sum(rows[place] for rows, place in zip(by_coordinate, places, strict=True))
-        return one_next_hop(*(sizes * inside[:, None]).T)
+        entries, compared, both = (sizes * inside[:, None]).T
+        return TableCounts(entries, compared, entries + both)
 
     return with_local(cast(Dor, scheme), transit)
 
 
-def _prefixes(grid: Grid, dimension: int) -> Longs:
-    """Per own coordinate: the number of the prefixes that decide the direction, and the bits compared."""
+def _prefixes(grid: Grid, dimension: int, balanced: bool) -> Longs:
+    """Per own coordinate: the number of the prefixes that decide the direction, the bits compared, and how many
+    of these prefixes have both directions."""
     before, width, size = sum(grid.widths[:dimension]), grid.widths[dimension], grid.sizes[dimension]
 
-    def lengths(here: int) -> list[int]:
-        def direction(there: int) -> int | None:
-            return grid.direction(dimension, here, there) or None if there < size else None
+    def row(here: int) -> tuple[int, int, int]:
+        def ports(there: int) -> tuple[int, bool] | None:
+            both = balanced and grid.opposite(dimension, here, there)
+            direction = grid.direction(dimension, here, there)
+            return (direction, both) if direction and there < size else None
 
-        return [before + block.length for block in prefixes(width, direction)]
+        blocks = list(prefixes(width, ports))
+        both = [block for block in blocks if balanced and grid.opposite(dimension, here, block.sample)]
+        return len(blocks), sum(before + block.length for block in blocks), len(both) if size > 2 else 0
 
-    rows = [(len(found), sum(found)) for found in map(lengths, range(size))]
-    return np.array(rows, dtype=np.int64)
+    return np.array([row(here) for here in range(size)], dtype=np.int64)
 
 
 def _steps(grid: Grid, node: int) -> list[list[int]]:
@@ -96,7 +125,7 @@ def _steps(grid: Grid, node: int) -> list[list[int]]:
 
 @threaded
 def _correct(
-    vertices: IntArray, places: IntArray, steps: IntArray, sizes: NDArray[np.int32], wraps: bool
+    vertices: IntArray, places: IntArray, steps: IntArray, sizes: NDArray[np.int32], wraps: bool, tie: bool
 ) -> IntArray:
     out = np.full((len(vertices), len(places)), NONE, np.int32)
     for i in numba.prange(len(vertices)):
@@ -106,7 +135,8 @@ def _correct(
                 ahead = wanted[dimension] - places[node, dimension]
                 if ahead != 0:
                     size = sizes[dimension]
-                    plus = (ahead + size) % size <= size // 2 if wraps else ahead > 0
+                    twice = 2 * ((ahead + size) % size)
+                    plus = (twice < size or (tie and twice == size)) if wraps else ahead > 0
                     out[i, node] = steps[node, dimension, 1 if plus else 0]
                     break
     return out

@@ -15,8 +15,9 @@ from addressing.scheme import Scheme
 from addressing.schemes.greedy import Greedy
 from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
-from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie, Words
-from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
+from dcnlab.evaluator.routing.tables.prefix_counts import WIDTH, Trie
+from dcnlab.evaluator.routing.tables.table_counts import one_next_hop, with_local
+from topos.arrays import Words
 from topos.families.clot import Clot
 from topos.graph import NONE, IntArray, LinkState
 

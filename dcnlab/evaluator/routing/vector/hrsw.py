@@ -17,10 +17,10 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.routing.all_pairs import between_all_vertices
-from dcnlab.evaluator.routing.forms import Lengths, Longs, PairLengths, Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, TableCounts, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
-from dcnlab.evaluator.routing.table_counts import one_next_hop, vertex_mask, with_local
+from dcnlab.evaluator.routing.tables.table_counts import one_next_hop, vertex_mask, with_local
+from topos.arrays import Longs
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
@@ -32,12 +32,6 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Between parts by the agreed next part, inside the last part by shortest paths, then to the host."""
     hierarchy = cast(Hierarchy, scheme)
     return with_intra_part_routing(hierarchy, _InterPartRouting(hierarchy).towards)
-
-
-def lengths(scheme: Scheme) -> Lengths:
-    """As :func:`rule`: to the node at which the path enters the last part, and on from there."""
-    hierarchy = cast(Hierarchy, scheme)
-    return lengths_by_part(hierarchy, _InterPartRouting(hierarchy).towards)
 
 
 def pair_lengths(scheme: Scheme) -> PairLengths | None:
@@ -137,21 +131,6 @@ def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:
     return destined
 
 
-def lengths_by_part(scheme: Hierarchy, towards: Towards) -> Lengths:
-    """The path lengths of :func:`with_intra_part_routing`.  All paths into a part have the same beginning."""
-    fabric, group = scheme.fabric, np.array(scheme.parts.part, dtype=np.int32)
-    adjacency, usable = fabric.adjacency, live_links(fabric)
-    outward = _to_parts(scheme, towards)
-
-    def to_vertices(vertices: IntArray, cost: IntArray) -> IntArray:
-        # Numbered within the block: the parts of these vertices.
-        parts, number = np.unique(group[vertices], return_inverse=True)
-        entry, far = _entries(outward[parts], parts, group, adjacency.peer, cost)
-        return _over_entries(vertices, number, entry, far, cost, group, adjacency.start, adjacency.peer, usable)
-
-    return between_all_vertices(fabric, to_vertices)
-
-
 def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
     """``[part, node]``: the link of packets for another part, including backup ports."""
     parts, start = scheme.parts, scheme.fabric.adjacency.start
@@ -232,59 +211,6 @@ def _to_exits(
             reached += 1
     bfs_next_hops(out, depth, queue, reached, start, peer, usable, usable, group)
     return out
-
-
-@threaded
-def _entries(
-    outward: IntArray, parts: IntArray, group: IntArray, peer: IntArray, cost: IntArray
-) -> tuple[IntArray, IntArray]:
-    """``[part, node]``: the node at which packets enter the part, NONE if they do not, and the hops to it."""
-    count, size = outward.shape
-    entry, far = np.full((count, size), NONE, np.int32), np.zeros((count, size), np.int32)
-    for i in numba.prange(count):
-        child, sibling = np.full(size, NONE, np.int32), np.empty(size, np.int32)
-        queue, head, tail = np.empty(size, np.int32), 0, 0
-        for node in range(size):
-            link = outward[i, node]
-            if group[node] == parts[i]:
-                entry[i, node], queue[tail] = node, node
-                tail += 1
-            elif link != NONE and group[node] != NONE:
-                sibling[node], child[peer[link]] = child[peer[link]], node
-        while head < tail:
-            at = queue[head]
-            head += 1
-            node = child[at]
-            while node != NONE:
-                entry[i, node], far[i, node] = entry[i, at], far[i, at] + cost[at]
-                queue[tail] = node
-                tail += 1
-                node = sibling[node]
-    return entry, far
-
-
-@threaded
-def _over_entries(
-    vertices: IntArray, number: Longs, entry: IntArray, far: IntArray, cost: IntArray, group: IntArray,
-    start: Longs, peer: IntArray, usable: NDArray[np.bool_],
-) -> IntArray:  # fmt: skip
-    """``[i, v]``: the hops from node v to ``vertices[i]``, over its entry into the part of that."""
-    size, hosts = len(group), 0
-    while group[hosts] == NONE:
-        hosts += 1
-    hops = np.full((len(vertices), size), LOST, np.int32)
-    for i in numba.prange(len(vertices)):
-        inside, out = np.full(size, LOST, np.int32), np.full(size, NONE, np.int32)
-        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
-        depth[vertices[i]], inside[vertices[i]], queue[0] = 0, 0, vertices[i]
-        reached = bfs_next_hops(out, depth, queue, 1, start, peer, usable, usable, group)
-        for at in queue[1:reached]:
-            inside[at] = inside[peer[out[at]]] + cost[peer[out[at]]]
-        over, before = entry[number[i]], far[number[i]]
-        for node in range(hosts, size):
-            at = over[node]
-            hops[i, node] = before[node] + inside[at] if at != NONE and inside[at] != LOST else LOST
-    return hops
 
 
 @threaded

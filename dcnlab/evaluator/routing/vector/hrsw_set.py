@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from addressing.hierarchy import Hierarchy
 from addressing.jit import threaded
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.first_paths import first_path, room
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.routing.forms import Lengths, Longs, PairLengths, Rule, Tables
+from dcnlab.evaluator.graph.paths.first_paths import first_path, room
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.vector import hrsw
 from dcnlab.evaluator.routing.vector.hrsw import (
     Towards,
     by_cluster,
-    lengths_by_part,
     split_clusters,
     with_intra_part_routing,
 )
+from topos.arrays import Longs
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -32,12 +32,6 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Towards the nearest node of the destination's part; inside that part as ``hrsw``."""
     hierarchy = cast(Hierarchy, scheme)
     return with_intra_part_routing(hierarchy, _to_nearest(hierarchy))
-
-
-def lengths(scheme: Scheme) -> Lengths:
-    """As ``hrsw``."""
-    hierarchy = cast(Hierarchy, scheme)
-    return lengths_by_part(hierarchy, _to_nearest(hierarchy))
 
 
 def _to_nearest(scheme: Hierarchy) -> Towards:

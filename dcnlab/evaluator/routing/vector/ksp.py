@@ -1,19 +1,21 @@
-"""K shortest paths, vectorised: path lengths, with a compiled search for each pair of vertices."""
+"""K shortest paths, vectorised: compiled searches for path lengths, and for the paths of tables."""
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from addressing.schemes.ksp import Ksp
-from dcnlab.evaluator.graph.simple_paths import Longs, path_costs
+from dcnlab.evaluator.graph.paths.simple_paths import k_shortest, path_costs
 from dcnlab.evaluator.routing.forms import Spread
+from topos.arrays import Floats, Longs
 from topos.graph import IntArray
 
-Floats = NDArray[np.float64]
+#: More pairs are not searched for tables.
+_MOST_PATHS = 250_000
 
 
 def searches(scheme: Scheme) -> int:
@@ -27,9 +29,16 @@ def spread(scheme: Scheme) -> Spread:
     ksp = cast(Ksp, scheme)
     start, peer = _rows(ksp)
 
+    known: dict[int, tuple[IntArray, IntArray]] = {}
+
     def chances(sources: IntArray, destination: int, cost: IntArray) -> Floats:
         vertices, vertex = ksp.homes[sources], int(ksp.homes[destination])
-        hops = path_costs(start, peer, vertices, vertex, ksp.k, cost)
+        wanted, place = np.unique(vertices, return_inverse=True)
+        if vertex not in known or not np.isin(wanted, known[vertex][0]).all():
+            known.clear()  # destinations at the same switch follow one another
+            known[vertex] = wanted, path_costs(start, peer, wanted, vertex, ksp.k, cost)
+        found, hops = known[vertex]
+        hops = hops[np.searchsorted(found, wanted)[place]]
         if not ksp.fabric.relaying:
             # The packet first arrives at the source's switch, and last at the destination.
             ends = cost[vertices] + cost[destination]
@@ -37,6 +46,21 @@ def spread(scheme: Scheme) -> Spread:
         return _shares(hops)
 
     return chances
+
+
+def table_counts(scheme: Scheme) -> None:
+    """No form: tables are compiled, from paths that are searched here, which takes a fraction of the time."""
+    ksp = cast(Ksp, scheme)
+    if searches(scheme) > _MOST_PATHS:
+        return
+    start, peer = _rows(ksp)
+    ports = {(a, b): of["ports"][a] for u, v, of in ksp.graph.edges(data=True) for a, b in ((u, v), (v, u))}
+    for source, vertex in itertools.permutations(ksp.vertices, 2):
+        nodes, first = k_shortest(start, peer, source, vertex, ksp.k)
+        steps = [(a, ports.get((a, b), 0)) for a, b in itertools.pairwise(nodes.tolist())]
+        ksp.found[source, vertex] = tuple(
+            tuple(steps[i : j - 1]) for i, j in itertools.pairwise(first.tolist())
+        )  # a step from the end of a path to the beginning of the next is left out
 
 
 def _shares(hops: IntArray) -> Floats:

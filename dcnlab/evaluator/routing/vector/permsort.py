@@ -7,9 +7,10 @@ from typing import cast
 import numpy as np
 
 from addressing.scheme import Scheme
-from dcnlab.evaluator.routing.forms import Longs, Tables
-from dcnlab.evaluator.routing.table_counts import by_kind
-from topos.cayley import CayleyGraph
+from dcnlab.evaluator.routing.forms import Tables
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
+from topos.arrays import Longs
+from topos.bases.cayley import CayleyGraph
 from topos.families.butterfly import Butterfly
 from topos.graph import IntArray
 

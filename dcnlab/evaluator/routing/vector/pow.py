@@ -13,13 +13,12 @@ from addressing.jit import compiled, inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.pow import Pow
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
-from dcnlab.evaluator.routing.forms import Joint, Longs, Shares, TableCounts, Tables
-from dcnlab.evaluator.routing.table_counts import one_next_hop
+from dcnlab.evaluator.routing.forms import Joint, Shares, TableCounts, Tables
+from dcnlab.evaluator.routing.tables.table_counts import one_next_hop
 from dcnlab.evaluator.routing.torus_distances import torus_distances
+from topos.arrays import Floats, Longs
 from topos.families.clot import Clot
 from topos.graph import NONE, IntArray, LinkState
-
-Floats = NDArray[np.float64]
 
 
 def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
@@ -47,13 +46,16 @@ def symmetric(scheme: Scheme) -> bool:
     return True
 
 
-def joint(scheme: Scheme) -> Joint:
+def joint(scheme: Scheme) -> Joint | None:
     """Path lengths from every node towards server 0, for all pairs with the same difference of coordinates.
 
     Links to torus neighbours lead one hop nearer.  A packet leaves the torus at most once, over a switch
     or a link of NovaCube: it lands on the nearest of the members, or in the nearer half, and from there
     on neither is nearer.  So the hops that are left are the torus distance.
+    None with odd radices of CLOT, where coordinates cannot be shifted.
     """
+    if not cast(Pow, scheme).torus.shifts:
+        return None
     bound, fabric, adjacency = cast(Pow, scheme), scheme.fabric, scheme.fabric.adjacency
     sizes, zero = bound.torus.sizes, np.zeros(1, dtype=np.int32)
 
@@ -97,8 +99,8 @@ def table_counts(scheme: Scheme) -> Tables | None:
 
 def _blocks(scheme: Pow, dimension: int) -> Longs:
     """Per coordinate of a switch's lowest member: the number of blocks, and the bits that they compare."""
-    found = [list(scheme.slices(dimension, low)) for low in range(scheme.torus.sizes[dimension])]
-    rows = [(len(blocks), sum(mask.bit_count() for _, mask in blocks)) for blocks in found]
+    slices = [list(scheme.slices(dimension, low)) for low in range(scheme.torus.sizes[dimension])]
+    rows = [(len(blocks), sum(mask.bit_count() for _, mask in blocks)) for blocks in slices]
     return np.array(rows, dtype=np.int64)
 
 

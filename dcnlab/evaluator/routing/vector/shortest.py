@@ -11,7 +11,7 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
 from dcnlab.evaluator.routing.forms import Rule, Tables
-from dcnlab.evaluator.routing.table_counts import constant
+from dcnlab.evaluator.routing.tables.table_counts import constant
 from topos.graph import NONE, IntArray, LinkState
 
 

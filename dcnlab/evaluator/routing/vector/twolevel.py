@@ -8,8 +8,9 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.schemes.twolevel import TwoLevel
-from dcnlab.evaluator.routing.forms import Longs, Tables
-from dcnlab.evaluator.routing.table_counts import by_kind
+from dcnlab.evaluator.routing.forms import Tables
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
+from topos.arrays import Longs
 from topos.graph import IntArray
 
 

@@ -13,14 +13,13 @@ from addressing.algorithms.shortest_paths import live_rows
 from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.tz import Tz
-from dcnlab.evaluator.graph.first_paths import first_path, first_torus_path, room
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
-from dcnlab.evaluator.graph.nearest import UNVISITED, ball, bfs_next_hops, bfs_next_hops_each
+from dcnlab.evaluator.graph.nearest import UNVISITED, ball, bfs_next_hops_each
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.routing.all_pairs import between_all_vertices
-from dcnlab.evaluator.routing.forms import Lengths, PairLengths, Rule, TableCounts, Tables
+from dcnlab.evaluator.graph.paths.first_paths import first_path, first_torus_path, room
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, TableCounts, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
-from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
+from dcnlab.evaluator.routing.tables.table_counts import one_next_hop, with_local
 from dcnlab.evaluator.routing.torus_distances import torus_sizes
 from topos.graph import NONE, IntArray, LinkState
 
@@ -79,22 +78,6 @@ def _enter_clusters(
                     break
 
 
-def lengths(scheme: Scheme) -> Lengths:
-    """As :func:`rule`: every path is that to the landmark up to the first node that stores the destination."""
-    tz, fabric = cast(Tz, scheme), scheme.fabric
-    adjacency, usable = fabric.adjacency, live_links(fabric)
-    landmarks = np.array(tz.landmarks, dtype=np.int32)
-    order, towards = _trees(landmarks, adjacency.start, adjacency.peer, usable)
-
-    def to_vertices(vertices: IntArray, cost: IntArray) -> IntArray:
-        return _to_vertices(
-            vertices, landmarks, tz.nearest[vertices], tz.radius[vertices], order, towards, cost,
-            adjacency.start, adjacency.peer, usable,
-        )  # fmt: skip
-
-    return between_all_vertices(fabric, to_vertices)
-
-
 def pair_lengths(scheme: Scheme) -> PairLengths:
     """The first shortest path to the landmark, left at the first node that stores the destination."""
     tz, fabric = cast(Tz, scheme), scheme.fabric
@@ -147,56 +130,6 @@ def table_counts(scheme: Scheme) -> Tables | None:
         return one_next_hop(*np.array(rows).T)
 
     return with_local(tz, transit)
-
-
-@threaded
-def _trees(
-    landmarks: IntArray, start: NDArray[np.int64], peer: IntArray, usable: NDArray[np.bool_]
-) -> tuple[IntArray, IntArray]:
-    """``[landmark, place]``: the nodes that reach the landmark, the nearest first, then NONE; and of each the
-    next node on its path there."""
-    size = len(start) - 1
-    order, towards = np.full((2, len(landmarks), size), NONE, np.int32)
-    for i in numba.prange(len(landmarks)):
-        out, depth = np.full(size, NONE, np.int32), np.full(size, UNVISITED, np.int32)
-        queue, everywhere = np.empty(size, np.int32), np.zeros(size, np.int32)
-        depth[landmarks[i]], queue[0] = 0, landmarks[i]
-        reached = bfs_next_hops(out, depth, queue, 1, start, peer, usable, usable, everywhere)
-        for place in range(1, reached):
-            order[i, place], towards[i, place] = queue[place], peer[out[queue[place]]]
-        order[i, 0] = landmarks[i]
-    return order, towards
-
-
-@threaded
-def _to_vertices(
-    vertices: IntArray, landmarks: IntArray, number: IntArray, radius: IntArray, order: IntArray,
-    towards: IntArray, cost: IntArray, start: NDArray[np.int64], peer: IntArray, usable: NDArray[np.bool_],
-) -> IntArray:  # fmt: skip
-    """``[i, v]``: the hops from node v to ``vertices[i]``."""
-    size = len(start) - 1
-    hops = np.full((len(vertices), size), LOST, np.int32)
-    for i in numba.prange(len(vertices)):
-        row, last, landmark = hops[i], vertices[i], landmarks[number[i]]
-        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size + 1, np.int32)
-        depth[last], row[last], queue[0] = 0, 0, last
-        reached = ball(depth, queue, radius[i] - 1, start, peer, usable)
-        queue[reached] = landmark
-        for place in range(1, reached + (depth[landmark] == UNVISITED)):
-            at = queue[place]
-            depth[at] = radius[i] if place == reached else depth[at]
-            for link in range(start[at], start[at + 1]):
-                if usable[link] and depth[peer[link]] == depth[at] - 1:
-                    row[at] = row[peer[link]] + cost[peer[link]]
-                    break
-        nodes, parents = order[number[i]], towards[number[i]]
-        for place in range(1, size):
-            at = nodes[place]
-            if at == NONE:
-                break
-            if row[at] == LOST and row[parents[place]] != LOST:
-                row[at] = row[parents[place]] + cost[parents[place]]
-    return hops
 
 
 @threaded

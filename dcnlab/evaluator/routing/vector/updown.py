@@ -8,22 +8,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import compiled, inlined, threaded
+from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.updown import UpDown
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.routing.all_pairs import between_all_vertices
-from dcnlab.evaluator.routing.forms import Lengths, PairLengths, Rule, Tables
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
-from dcnlab.evaluator.routing.table_counts import each_vertex
+from dcnlab.evaluator.routing.tables.table_counts import each_vertex
 from topos.graph import NONE, IntArray, LinkState
-
-#: Destinations whose path lengths are computed at once.
-_TOGETHER = 32
-#: More links than any path has.
-_FAR = 1 << 30
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule:
@@ -41,19 +35,6 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return towards
-
-
-def lengths(scheme: Scheme) -> Lengths:
-    """As :func:`rule`, for some destinations at once: in the order of the nodes down, then up."""
-    fabric, order = scheme.fabric, np.array(cast(UpDown, scheme).order, dtype=np.int32)
-    adjacency, usable = fabric.adjacency, live_links(fabric)
-    rank = np.full(fabric.size, NONE, dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-
-    def to_vertices(vertices: IntArray, cost: IntArray) -> IntArray:
-        return _lengths(vertices, cost, order, rank, adjacency.start, adjacency.peer, usable)
-
-    return between_all_vertices(fabric, to_vertices)
 
 
 def pair_lengths(scheme: Scheme) -> PairLengths:
@@ -112,56 +93,6 @@ def _sweep(
                     if above and hops[end] != UNVISITED and (out[i, at] == NONE or hops[end] < hops[at] - 1):
                         out[i, at], hops[at] = link, hops[end] + 1
     return out
-
-
-@threaded
-def _lengths(
-    vertices: IntArray,
-    cost: IntArray,
-    order: IntArray,
-    rank: IntArray,
-    start: NDArray[np.int64],
-    peer: IntArray,
-    usable: NDArray[np.bool_],
-) -> IntArray:
-    """``[i, v]``: the hops from node v to ``vertices[i]``, LOST without a path."""
-    size, out = len(rank), np.full((len(vertices), len(rank)), LOST, np.int32)
-    for part in numba.prange((len(vertices) + _TOGETHER - 1) // _TOGETHER):
-        to = vertices[part * _TOGETHER : (part + 1) * _TOGETHER]
-        far, hops = np.full((size, _TOGETHER), _FAR, np.int32), np.full((size, _TOGETHER), LOST, np.int32)
-        for i in range(len(to)):
-            far[to[i], i], hops[to[i], i] = 0, 0
-        for place in range(len(order) - 1, -1, -1):
-            at = order[place]
-            for link in range(start[at], start[at + 1]):
-                end = peer[link]
-                if usable[link] and rank[end] > rank[at]:
-                    _shorten(far[at], hops[at], far[end], hops[end], cost[end], _FAR)
-        for at in order:
-            # Only where no link down leads to the destination.
-            above, over = np.full(_TOGETHER, _FAR, np.int32), np.full(_TOGETHER, LOST, np.int32)
-            for link in range(start[at], start[at + 1]):
-                end = peer[link]
-                if usable[link] and rank[end] != NONE and rank[end] < rank[at]:
-                    _shorten(above, over, far[end], hops[end], cost[end], _FAR)
-            for i in range(_TOGETHER):
-                up = far[at, i] == _FAR
-                far[at, i] = above[i] if up else far[at, i]
-                hops[at, i] = over[i] if up else hops[at, i]
-        for at in order:
-            for i in range(len(to)):
-                out[part * _TOGETHER + i, at] = hops[at, i]
-    return out
-
-
-@inlined
-def _shorten(far: IntArray, hops: IntArray, beyond: IntArray, rest: IntArray, cost: int, none: int) -> None:
-    """Go over a neighbour to the destinations to which that is shorter: ``beyond`` links and ``rest`` hops are
-    left there."""
-    for i in range(len(far)):
-        shorter = beyond[i] + 1 < far[i] and beyond[i] != none
-        far[i] = beyond[i] + 1 if shorter else far[i]
-        hops[i] = rest[i] + cost if shorter else hops[i]
 
 
 @threaded

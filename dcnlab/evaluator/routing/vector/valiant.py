@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.valiant import Valiant
-from dcnlab.evaluator.routing.forms import Longs, Spread, TableCounts, Tables
-from dcnlab.evaluator.routing.table_counts import by_kind
+from dcnlab.evaluator.routing.forms import Spread, TableCounts, Tables
+from dcnlab.evaluator.routing.tables.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import dor
+from topos.arrays import Floats, Longs
 from topos.families.torus import Torus
 from topos.graph import IntArray
-
-Floats = NDArray[np.float64]
 
 
 def symmetric(scheme: Scheme) -> bool:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.algorithms.freegroup import Embedding
-from addressing.algorithms.wmgr_scan_search import Scan, Tree, next_slots, scanned_slots
+from addressing.algorithms.scan.wmgr_scan_search import Scan, Tree, next_slots, scanned_slots
 from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.routing.forms import Longs, Rule, SourceRoutes, TableCounts, Tables
+from dcnlab.evaluator.routing.forms import Rule, SourceRoutes, TableCounts, Tables
+from topos.arrays import Longs
 from topos.graph import NONE, IntArray, LinkState
 
 

@@ -10,8 +10,8 @@ from addressing.scheme import Scheme
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
-from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie
-from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
+from dcnlab.evaluator.routing.tables.prefix_counts import WIDTH, Trie
+from dcnlab.evaluator.routing.tables.table_counts import one_next_hop, with_local
 from topos.graph import NONE, IntArray, LinkState
 
 

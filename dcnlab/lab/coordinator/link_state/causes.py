@@ -6,9 +6,8 @@ down, and becomes a cause when their carrier is noticed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from topos.fabric import Fabric
 from topos.graph import Port
@@ -26,7 +25,7 @@ class Carrier:
         return f"{fabric.name(self.port.node)}:{self.port.number}"
 
     def because(self, fabric: Fabric) -> str:
-        """In words."""
+        """Say it in words."""
         return f"{self.reporter(fabric)} has no carrier"
 
 
@@ -42,7 +41,7 @@ class SilentAgent:
         return fabric.name(self.server)
 
     def because(self, fabric: Fabric) -> str:
-        """In words."""
+        """Say it in words."""
         return f"the agent of {self.reporter(fabric)} does not answer"
 
 
@@ -58,7 +57,7 @@ class Unreachable:
         return self.machine
 
     def because(self, fabric: Fabric) -> str:
-        """In words."""
+        """Say it in words."""
         return f"{self.machine} does not answer"
 
 
@@ -73,34 +72,11 @@ class Elsewhere:
         return self.word
 
     def because(self, fabric: Fabric) -> str:
-        """In words."""
+        """Say it in words."""
         return "it is down at another machine"
 
 
 Cause = Carrier | SilentAgent | Unreachable | Elsewhere
-
-
-@dataclass(frozen=True)
-class Observation:
-    """What one of several machines observes itself: ports without carrier, and servers with silent agents.
-
-    ``clock`` is that machine's; observations compare equal whenever they were made.
-    """
-
-    carriers: frozenset[Port]
-    silent: frozenset[int]
-    clock: float = field(default=0.0, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        carriers = sorted([port.node, port.number] for port in self.carriers)
-        return {"carriers": carriers, "silent": sorted(self.silent), "clock": self.clock}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Observation:
-        """From a JSON object."""
-        carriers = frozenset(Port(node, number) for node, number in value["carriers"])
-        return cls(carriers, frozenset(value["silent"]), value["clock"])
 
 
 class Cuts:
@@ -134,5 +110,5 @@ class Cuts:
         return itself + nodes
 
     def _ends(self, link: int) -> tuple[int, int]:
-        found = self._fabric.link(link)
-        return found.a.node, found.b.node
+        ends = self._fabric.link(link)
+        return ends.a.node, ends.b.node

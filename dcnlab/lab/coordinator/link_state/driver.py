@@ -7,10 +7,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dcnlab.lab.coordinator.link_state.causes import Observation
-from dcnlab.lab.coordinator.link_state.machine_state import Apply
+from dcnlab.lab.contract.machine import Apply, Observation
 from dcnlab.lab.coordinator.link_state.state_machine import (
     Convergence,
     Effect,
@@ -24,6 +23,9 @@ from dcnlab.lab.events.kinds import Converged, LinkChanged
 from topos import plugins
 from topos.fabric import Fabric
 from topos.graph import LinkState, Port
+
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.links import Cuts, DownLink
 
 #: Seconds until the lab must have converged on a change.
 _TIMEOUT = 30.0
@@ -54,7 +56,7 @@ class LinkStateDriver:
         self._ended = False
 
     def start(self) -> None:
-        """From now on machines follow."""
+        """Have machines follow from now on."""
         with self._changed:
             self._perform(self._machine.start(time.monotonic()))
         for name in self._due:
@@ -115,14 +117,17 @@ class LinkStateDriver:
 
     # --- what the user wants --------------------------------------------------
 
-    def cut(self, links: Iterable[int], node: int | None = None) -> SetLinks:
-        """Cut links by themselves, or ``node`` with all its links: which interfaces are to follow that."""
+    def cut(self, links: Iterable[int], node: int | None = None, asked: float | None = None) -> SetLinks:
+        """Cut links by themselves, or ``node`` with all its links: which interfaces are to follow that.  It was
+        ``asked`` for then; :meth:`wait_for` follows."""
         with self._changed:
+            self._machine.asked = asked
             return self._machine.cut(links, node)
 
-    def restore(self, links: Iterable[int], node: int | None = None) -> SetLinks:
+    def restore(self, links: Iterable[int], node: int | None = None, asked: float | None = None) -> SetLinks:
         """Undo :meth:`cut`: which interfaces are to follow that."""
         with self._changed:
+            self._machine.asked = asked
             return self._machine.restore(links, node)
 
     # --- what is known --------------------------------------------------------
@@ -149,20 +154,21 @@ class LinkStateDriver:
         with self._changed:
             return self._machine.cuts.all()
 
-    def cut_names(self) -> dict[str, Any]:
+    def cut_names(self) -> Cuts:
         """What the user has cut, for clients: links by themselves, by number, and nodes, by name."""
+        from dcnlab.lab.contract.links import Cuts  # not needed by a launch
+
         with self._changed:
             cuts = self._machine.cuts
-            return {"links": sorted(cuts.links), "nodes": list(map(self.fabric.name, sorted(cuts.nodes)))}
+            return Cuts(sorted(cuts.links), list(map(self.fabric.name, sorted(cuts.nodes))))
 
-    def still_down(self, links: Iterable[int]) -> list[dict[str, Any]]:
+    def still_down(self, links: Iterable[int]) -> list[DownLink]:
         """Those of the links that are down, and what keeps them down, for clients."""
+        from dcnlab.lab.contract.links import DownLink  # not needed by a launch
+
         with self._changed:
-            found = self._machine.still_down(links)
-        return [
-            {"link": list(self.fabric.link_names(link)), "number": link, "because": because}
-            for link, because in found.items()
-        ]
+            down = self._machine.still_down(links)
+        return [DownLink(list(self.fabric.link_names(link)), link, because) for link, because in down.items()]
 
     @property
     def last_change(self) -> float | None:
@@ -174,7 +180,7 @@ class LinkStateDriver:
         """When the first of the links lost or regained its carrier after ``since``; None if none has."""
         with self._changed:
             times = [self._machine.noticed.get(link, since) for link in links]
-        return min((found for found in times if found > since), default=None)
+        return min((moment for moment in times if moment > since), default=None)
 
     def own(self, known: Observation | None = None, timeout: float = 0.0) -> Observation:
         """What this machine observes of links, once it is not ``known`` or after ``timeout`` seconds."""
@@ -193,10 +199,18 @@ class LinkStateDriver:
         """Wait until the lab has converged on all that was reported so far; LabError as :meth:`wait_for`."""
         self._await(lambda: self._machine.is_settled, timeout)
 
-    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
+    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> float:
         """Wait until the lab has converged on the links being down, or up but for those that other causes keep
-        down; LabError after ``timeout`` seconds, or with the error of a machine that does not follow."""
-        self._await(lambda: self._machine.has_reached(links, up), timeout)
+        down; LabError after ``timeout`` seconds, or with the error of a machine that does not follow.  Returns
+        when it had: the time of the event, or now where nothing changed."""
+        asked = self._machine.asked
+        try:
+            self._await(lambda: self._machine.has_reached(links, up), timeout)
+            with self._changed:
+                done = self._machine.concluded
+                return time.monotonic() if asked is None or done < asked else done
+        finally:
+            self._machine.asked = None
 
     def await_carriers(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
         """Wait until the ends of links were seen; LabError after ``timeout`` seconds."""

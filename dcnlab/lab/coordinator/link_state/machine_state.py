@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, eq=False)
-class Apply:
-    """Effect: a machine is to follow the link state of a revision.
-
-    ``told`` is what :meth:`LinkStateMachine.applied` was given last, or None where nobody there knows it any
-    more; ``silent`` are the links of silent agents, ``elsewhere`` those that another machine reports;
-    ``unreachable`` machines do not answer.
-    """
-
-    machine: str
-    revision: int
-    down: frozenset[int]
-    silent: frozenset[int]
-    elsewhere: frozenset[int]
-    unreachable: frozenset[str]
-    told: object
-    generation: int
+from dcnlab.lab.contract.machine import Apply
 
 
 @dataclass
@@ -48,8 +31,9 @@ class MachineState:
     observed: float = float("-inf")
 
     def follows(self, links: frozenset[int], down: frozenset[int]) -> bool:
-        """Whether it has applied that of the links these are down."""
-        return not self.reachable or (self.known and self.down & links == down)
+        """Whether it has applied that of the links these are down, and applies nothing else."""
+        states = [self.down] if self.applying is None else [self.down, self.applying.down]
+        return not self.reachable or (self.known and all(state & links == down for state in states))
 
     def is_due(self, revision: int) -> bool:
         """Whether it is to begin to apply a revision."""

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dcnlab.lab.contract.machine import Apply, Observation
 from dcnlab.lab.coordinator.link_state.causes import (
     Carrier,
     Cause,
     Cuts,
     Elsewhere,
-    Observation,
     SilentAgent,
     Unreachable,
 )
-from dcnlab.lab.coordinator.link_state.machine_state import Apply, MachineState
+from dcnlab.lab.coordinator.link_state.machine_state import MachineState
 from topos.fabric import Fabric
 from topos.graph import Port
 
@@ -40,7 +40,7 @@ class LinkEvent:
 
 @dataclass(frozen=True)
 class Convergence:
-    """Effect: the journal gets that all machines follow, ``ms`` after the first change; or the ``error``."""
+    """Effect: the journal gets that all machines follow, ``ms`` after the change began; or the ``error``."""
 
     revision: int
     down: frozenset[int]
@@ -80,6 +80,9 @@ class LinkStateMachine:
         #: When a link changed last, and when the first did that not all machines follow yet.
         self.last_change: float | None = None
         self.since: float | None = None
+        #: When a change was asked for that no link has shown yet, and when all machines followed last.
+        self.asked: float | None = None
+        self.concluded = 0.0
         #: When the first end of a link lost its carrier, or the last one regained it.
         self.noticed: dict[int, float] = {}
         self._causes: dict[int, dict[Cause, None]] = {}
@@ -162,7 +165,7 @@ class LinkStateMachine:
         return noticed and all(one.follows(links, down) for one in self.machines.values())
 
     def still_down(self, links: Iterable[int]) -> dict[int, list[str]]:
-        """Those of the links that are down, and what keeps them down, in words."""
+        """Return which of the links are down, and what keeps them down, in words."""
         return {link: self._reasons(link) for link in links if link in self._causes}
 
     # --- what is observed -----------------------------------------------------
@@ -205,9 +208,10 @@ class LinkStateMachine:
         return self._change(wanted, over, now)
 
     def absent(self, links: Iterable[int]) -> list[SetLinks]:
-        """These links lead to machines that do not answer: their ends here are taken down, for an interface to
-        another machine has no carrier of its own.  All others come up again, but for those that are cut, or
-        were down before."""
+        """Set the links to unresponsive machines; return the local ends that changed.
+
+        Those ends are taken down, for an interface to another machine has no carrier of its own.  All others
+        come up again, but for those that are cut, or were down before."""
         self._absent = frozenset(links)
         return self._hold()
 
@@ -289,7 +293,8 @@ class LinkStateMachine:
         if effects:
             self.revision += 1
             self.last_change = now
-            self.since = now if self.since is None else self.since
+            first = now if self.asked is None else self.asked
+            self.since = first if self.since is None else self.since
         return effects + self._advance(now)
 
     def _advance(self, now: float) -> list[Effect]:
@@ -302,7 +307,7 @@ class LinkStateMachine:
         if self._unconcluded and self.is_settled:
             ms = 0.0 if self.since is None else round(1000 * (now - self.since), 2)
             effects.append(Convergence(self.revision, self.down, ms, self.error))
-            self._unconcluded, self.since = False, None
+            self._unconcluded, self.since, self.concluded = False, None, now
         return effects
 
     def _update(self, machine: MachineState) -> Apply:
@@ -331,12 +336,12 @@ class LinkStateMachine:
 
     def _seen_by(self, machine: MachineState) -> dict[Cause, set[int]]:
         """The causes that a machine observes itself, with their links."""
-        found: dict[Cause, set[int]] = {}
+        by_cause: dict[Cause, set[int]] = {}
         for link, causes in self._causes.items():
             for cause in causes:
                 if not _is_outside(cause, machine):
-                    found.setdefault(cause, set()).add(link)
-        return found
+                    by_cause.setdefault(cause, set()).add(link)
+        return by_cause
 
     def _silence(self, servers: Iterable[int]) -> dict[Cause, tuple[int, ...]]:
         return {SilentAgent(server): self.fabric.links_of(server) for server in sorted(servers)}

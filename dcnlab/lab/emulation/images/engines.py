@@ -118,5 +118,5 @@ def unpack(archive: Path, folder: Path) -> None:
         raise UsageError("image: this Docker saves no OCI layout: it needs to be Docker 25 or later")
 
 
-def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

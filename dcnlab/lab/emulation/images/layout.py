@@ -62,11 +62,11 @@ def _read(folder: Path, tag: str) -> ImageFiles:
 
 def check_digest(path: Path) -> None:
     """UsageError unless the contents of a blob are those that its name promises."""
-    found = hashlib.sha256()
+    digest_of = hashlib.sha256()
     with path.open("rb") as file:
         while part := file.read(_CHUNK):
-            found.update(part)
-    if found.hexdigest() != path.name:
+            digest_of.update(part)
+    if digest_of.hexdigest() != path.name:
         raise UsageError(f"image: {path} is damaged: its digest is another")
 
 
@@ -89,11 +89,11 @@ def _with_tag(folder: Path, manifests: list[Any], tag: str) -> Any:
 def _manifest(folder: Path, chosen: Any) -> Any:
     """The manifest of an image; of several machines, that of this one."""
     for _ in range(_MOST_DEPTH):
-        found = _blob_json(folder, chosen)
-        if chosen.get("mediaType") not in _INDEXES and "manifests" not in found:
-            return found
+        manifest = _blob_json(folder, chosen)
+        if chosen.get("mediaType") not in _INDEXES and "manifests" not in manifest:
+            return manifest
         machine = _MACHINES.get(platform.machine(), platform.machine())
-        fitting = list(_for(machine, found["manifests"]))
+        fitting = list(_for(machine, manifest["manifests"]))
         if not fitting:
             raise UsageError(f"image: {folder} has no image for {machine}")
         chosen = fitting[0]
@@ -124,7 +124,7 @@ def _blob_json(folder: Path, descriptor: Any) -> Any:
 
 
 def _json(data: bytes) -> Any:
-    found = json.loads(data)
-    if not isinstance(found, dict):
+    value = json.loads(data)
+    if not isinstance(value, dict):
         raise ValueError("a JSON object was expected")
-    return found
+    return value

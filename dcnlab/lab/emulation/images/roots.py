@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.images import cache, layout
 from dcnlab.lab.emulation.isolation.identities import Range
-from dcnlab.lab.emulation.sandbox import mount, mount_sys_with_others
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.options.images import Image
+from hostagent.linux.mounts import mount, mount_sys_with_others
 
 _FOLDER = Path("/run/dcnlab-roots")
 _BIND, _REC = 0x1000, 0x4000
@@ -39,9 +39,9 @@ class Root:
 
     def environment(self) -> dict[str, str]:
         """The environment of its programs; the machine's programs that lead there are on the path as well."""
-        found = {"HOME": "/root", **self.env}
-        folders = dict.fromkeys([*found.get("PATH", "").split(":"), *_PATH.split(":")])
-        return {**found, "PATH": ":".join(filter(None, folders))}
+        variables = {"HOME": "/root", **self.env}
+        folders = dict.fromkeys([*variables.get("PATH", "").split(":"), *_PATH.split(":")])
+        return {**variables, "PATH": ":".join(filter(None, folders))}
 
     def find(self, program: str) -> bool:
         """Whether a program exists in it."""
@@ -66,9 +66,9 @@ class Root:
                     done /= part
         return self.path / done
 
-    def command(self, folder: str, words: list[str]) -> list[str]:
-        """A command line that runs ``words`` there."""
-        return ["unshare", f"--root={self.path}", f"--wd={folder or self.folder}", "--", *words]
+    def command(self, folder: str, argv: list[str]) -> list[str]:
+        """A command line that runs ``argv`` there."""
+        return ["unshare", f"--root={self.path}", f"--wd={folder or self.folder}", "--", *argv]
 
     def _folders(self) -> list[str]:
         return self.environment()["PATH"].split(":")
@@ -88,10 +88,10 @@ class Roots:
         ``owner`` are the users of an isolated host, who own the folders then.
         """
         with self._lock:
-            found = self._roots.get((host, image))
-            if found is None:
-                found = self._roots[host, image] = self._make(host, Image.parse(image), owner)
-            return found
+            root = self._roots.get((host, image))
+            if root is None:
+                root = self._roots[host, image] = self._make(host, Image.parse(image), owner)
+            return root
 
     def _make(self, host: str, image: Image, owner: Range | None) -> Root:
         files = image_files(image)

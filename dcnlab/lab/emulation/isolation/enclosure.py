@@ -14,10 +14,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dcnlab.lab.emulation import ssh_settings
-from dcnlab.lab.emulation.sandbox import mount, protect_settings
+from hostagent.linux.mounts import (
+    BIND,
+    MOVE,
+    NODEV,
+    NOEXEC,
+    NOSUID,
+    RDONLY,
+    REC,
+    close_mounts,
+    mount,
+    protect_settings,
+)
 
-_NOSUID, _NODEV, _NOEXEC, _RDONLY = 0x2, 0x4, 0x8, 0x1
-_BIND, _BIND_REC, _MOVE, _PRIVATE_REC = 0x1000, 0x1000 | 0x4000, 0x2000, 0x40000 | 0x4000
 _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = -100, 0x8000, 442
 #: Devices that harm nobody.
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "net/tun")
@@ -42,7 +51,7 @@ def build(homes: Iterable[str], seen: str, owner: int) -> None:
     ``homes`` become empty folders of the user ``owner``.  The folder ``seen`` stays visible, also below one
     of them.
     """
-    mount("none", "/", "", _PRIVATE_REC)
+    close_mounts()
     _make_read_only()
     hidden = [Path(name) for name in ("/tmp", "/var/tmp", *homes) if Path(name).is_dir()]
     below = any(home in Path(seen).parents for home in hidden)
@@ -55,7 +64,7 @@ def build(homes: Iterable[str], seen: str, owner: int) -> None:
     if kept is not None:
         Path(seen).mkdir(parents=True, exist_ok=True)
         # Recursively: in a user namespace the kernel binds no folder without the mounts below it.
-        mount(f"/proc/self/fd/{kept}", seen, "", _BIND_REC)
+        mount(f"/proc/self/fd/{kept}", seen, "", BIND | REC)
         os.close(kept)
     _show_kernel(Path("/"))
     protect_settings()
@@ -66,9 +75,9 @@ def enter(root: str, owner: int) -> None:
 
     Nothing else can be reached from there.  ``/run`` and ``/tmp`` are the host's own.
     """
-    mount("none", "/", "", _PRIVATE_REC)
+    close_mounts()
     _make_read_only()
-    _set_attributes(root, _Attributes(set=_NODEV, clear=_RDONLY), "opening the image")
+    _set_attributes(root, _Attributes(set=NODEV, clear=RDONLY), "opening the image")
     place = Path(root)
     _mount_tmpfs(place / "run", "755", owner)
     _mount_tmpfs(place / "tmp", "1777", owner)
@@ -84,14 +93,14 @@ def enter(root: str, owner: int) -> None:
 
 def _show_kernel(root: Path) -> None:
     """Mount /proc and /sys of the host's namespaces."""
-    mount("proc", str(root / "proc"), "proc", _NOSUID | _NODEV | _NOEXEC)
+    mount("proc", str(root / "proc"), "proc", NOSUID | NODEV | NOEXEC)
     with contextlib.suppress(OSError):  # a container may forbid it; then the lab's stays, or nothing
-        mount("sysfs", str(root / "sys"), "sysfs", _NOSUID | _NODEV | _NOEXEC | _RDONLY)
+        mount("sysfs", str(root / "sys"), "sysfs", NOSUID | NODEV | NOEXEC | RDONLY)
 
 
 def _make_read_only() -> None:
     """Make all mounts read-only, and ignore set-user-ID bits there."""
-    wanted = _Attributes(set=_RDONLY | _NOSUID)
+    wanted = _Attributes(set=RDONLY | NOSUID)
     _set_attributes("/", wanted, "making the file system read-only", _AT_RECURSIVE)
 
 
@@ -103,24 +112,24 @@ def _set_attributes(path: str, wanted: _Attributes, what: str, flags: int = 0) -
 
 
 def _mount_tmpfs(folder: Path, mode: str, owner: int) -> None:
-    mount("tmpfs", str(folder), "tmpfs", _NOSUID | _NODEV, f"mode={mode},uid={owner},gid={owner}")
+    mount("tmpfs", str(folder), "tmpfs", NOSUID | NODEV, f"mode={mode},uid={owner},gid={owner}")
 
 
 def _replace_devices(root: Path, owner: int) -> None:
     """A /dev with a few devices, and terminals of its own."""
     assembly = root / _ASSEMBLY
     assembly.mkdir()
-    mount("tmpfs", str(assembly), "tmpfs", _NOSUID, "mode=755")
+    mount("tmpfs", str(assembly), "tmpfs", NOSUID, "mode=755")
     for name in _DEVICES:
         if Path("/dev", name).exists():
             (assembly / name).parent.mkdir(exist_ok=True)
             (assembly / name).touch()
-            mount(f"/dev/{name}", str(assembly / name), "", _BIND)
+            mount(f"/dev/{name}", str(assembly / name), "", BIND)
     for name, target in _LINKS.items():
         (assembly / name).symlink_to(target)
     for name in ("pts", "shm"):
         (assembly / name).mkdir()
-    mount("devpts", str(assembly / "pts"), "devpts", _NOSUID | _NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    mount("devpts", str(assembly / "pts"), "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     _mount_tmpfs(assembly / "shm", "1777", owner)
-    mount(str(assembly), str(root / "dev"), "", _MOVE)
+    mount(str(assembly), str(root / "dev"), "", MOVE)
     assembly.rmdir()

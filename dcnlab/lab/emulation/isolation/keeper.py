@@ -15,7 +15,7 @@ import sys
 from typing import Any, NoReturn
 
 from dcnlab.lab.emulation.isolation import enclosure
-from dcnlab.lab.emulation.sandbox import (
+from hostagent.linux.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,

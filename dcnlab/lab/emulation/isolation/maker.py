@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dcnlab.lab.emulation.isolation.identities import users
-from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWUSER, die_with_parent, unshare
+from hostagent.linux.namespaces import CLONE_NEWNET, CLONE_NEWUSER, die_with_parent, unshare
 
 _FURTHER = Path("/proc/sys/user/max_user_namespaces")
 

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, set_namespace
 from dcnlab.lab.errors import LabError
+from hostagent.linux.namespaces import CLONE_NEWNET, set_namespace
 
 
 @contextlib.contextmanager
@@ -20,8 +20,8 @@ def owned_namespaces(count: int) -> Iterator[Callable[[], None]]:
     It raises LabError where the machine does not allow them.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = ["-P", "-m", "dcnlab.lab.emulation.isolation.maker", str(theirs.fileno()), str(count)]
-    with ours, subprocess.Popen([sys.executable, *words], pass_fds=(theirs.fileno(),)) as maker:
+    argv = ["-P", "-m", "dcnlab.lab.emulation.isolation.maker", str(theirs.fileno()), str(count)]
+    with ours, subprocess.Popen([sys.executable, *argv], pass_fds=(theirs.fileno(),)) as maker:
         theirs.close()
         yield lambda: _enter_next(ours)
         maker.wait()

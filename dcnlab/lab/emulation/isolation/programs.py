@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.emulation import netns, seccomp
 from dcnlab.lab.emulation.isolation.identities import Range, users
-from dcnlab.lab.emulation.sandbox import CLONE_NEWPID, mount, set_namespace
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
+from hostagent.linux import seccomp
+from hostagent.linux.mounts import BIND, mount
+from hostagent.linux.namespaces import CLONE_NEWPID, set_namespace
 
 #: What root in a host may do there: with its network, with files and processes of its users.
 CAPABILITIES = (
@@ -33,7 +35,6 @@ CAPABILITIES = (
 #: The size of core files that means: not even by a program to which the machine pipes them.
 _NO_CORE = "1:1"
 _FOLDER = Path("/run/userns")
-_MS_BIND = 0x1000
 _NS_GET_USERNS = 0xB701
 
 
@@ -59,7 +60,7 @@ class Isolation:
         self._lock = threading.Lock()
 
     def start(
-        self, host: str, words: list[str], prefix: list[str], root: str = "", **options: Any
+        self, host: str, argv: list[str], prefix: list[str], root: str = "", **options: Any
     ) -> subprocess.Popen[bytes]:
         """Start a program in a host; ``options`` are those of Popen.
 
@@ -69,7 +70,7 @@ class Isolation:
         first = self.ready(host, root)
         folder = options.pop("cwd", None) or os.getcwd()
         make = self._command_in_image if root else self._command
-        command = [*prefix, *make(host, first, words, folder)]
+        command = [*prefix, *make(host, first, argv, folder)]
         options["close_fds"] = True  # the session's are its own, also a terminal with a prompt
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             if options.get(name) is None and os.isatty(number):
@@ -99,8 +100,8 @@ class Isolation:
         """Whom the users of a host are in the lab: (first inside, first outside, number)."""
         return users(self._number(host))
 
-    def _command(self, host: str, first: _First, words: list[str], folder: str) -> list[str]:
-        """The command line that gives up rights and then runs ``words`` in ``folder``."""
+    def _command(self, host: str, first: _First, argv: list[str], folder: str) -> list[str]:
+        """The command line that gives up rights and then runs ``argv`` in ``folder``."""
         alone = self.owner(host)[1] == 0
         rights = ",".join(["-all", *(f"+{name}" for name in CAPABILITIES)])
         return [
@@ -108,10 +109,10 @@ class Isolation:
             f"--user={_FOLDER / host}", *(["--preserve-credentials"] if alone else []), "--",
             "prlimit", f"--core={_NO_CORE}", "--",
             "setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set={rights}", "--",
-            "sh", "-c", 'cd "$0" 2>/dev/null; exec "$@"', folder, *words,
+            "sh", "-c", 'cd "$0" 2>/dev/null; exec "$@"', folder, *argv,
         ]  # fmt: skip
 
-    def _command_in_image(self, host: str, first: _First, words: list[str], folder: str) -> list[str]:
+    def _command_in_image(self, host: str, first: _First, argv: list[str], folder: str) -> list[str]:
         """The same where the host may have nothing but the program."""
         request = {
             "pid": first.pid,
@@ -121,7 +122,7 @@ class Isolation:
             "capabilities": CAPABILITIES,
             "core": [1, 1],
             "folder": folder,
-            "words": words,
+            "words": argv,
         }
         return [sys.executable, "-P", "-m", "dcnlab.lab.emulation.isolation.entry", json.dumps(request)]
 
@@ -155,7 +156,7 @@ def _keep_owner(host: str) -> None:
     with contextlib.closing(_Descriptor(str(netns.path(host)))) as network:
         owner = fcntl.ioctl(network.number, _NS_GET_USERNS)
     try:
-        mount(f"/proc/self/fd/{owner}", str(target), "", _MS_BIND)
+        mount(f"/proc/self/fd/{owner}", str(target), "", BIND)
     finally:
         os.close(owner)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hostagent.forwarding.packet import ETHERNET_SIZE, VNET_SIZE, checksum
+from addressing.fields.checksum import checksum
+from hostagent.forwarding.packet import ETHERNET_SIZE, VNET_SIZE
 
 _OFFLOAD = struct.Struct("=BBHHHH")
 _PLAIN = bytes(VNET_SIZE)
@@ -48,8 +49,8 @@ def _with_wrong_bit(frame: bytes, number: int) -> bytes:
 def _with_checksum(frame: bytes, start: int, offset: int) -> bytes:
     """The frame with the checksum over all from ``start``, where the field holds the pseudo-header's sum."""
     field = start + offset
-    found = checksum(frame[start:]) or 0xFFFF
-    return frame[:field] + found.to_bytes(2, "big") + frame[field + 2 :]
+    computed = checksum(frame[start:]) or 0xFFFF
+    return frame[:field] + computed.to_bytes(2, "big") + frame[field + 2 :]
 
 
 def _segments(frame: bytes, size: int, start: int) -> list[bytes]:
@@ -57,7 +58,7 @@ def _segments(frame: bytes, size: int, start: int) -> list[bytes]:
     end = start + (frame[start + 12] >> 4) * 4
     network, header, payload = frame[ETHERNET_SIZE:start], frame[start:end], frame[end:]
     first = int.from_bytes(header[4:8], "big")
-    found = []
+    segments = []
     for number, at in enumerate(range(0, max(len(payload), 1), size)):
         piece = payload[at : at + size]
         flags = header[13] & ~(_CWR if at else 0)
@@ -66,8 +67,8 @@ def _segments(frame: bytes, size: int, start: int) -> list[bytes]:
         tcp = header[:4] + sequence + header[8:13] + bytes((flags,)) + header[14:16] + bytes(2) + header[18:]
         network_header, pseudo = _network(network, len(tcp) + len(piece), number)
         ready = checksum(pseudo + tcp + piece).to_bytes(2, "big")
-        found.append(frame[:ETHERNET_SIZE] + network_header + tcp[:16] + ready + tcp[18:] + piece)
-    return found
+        segments.append(frame[:ETHERNET_SIZE] + network_header + tcp[:16] + ready + tcp[18:] + piece)
+    return segments
 
 
 def _network(header: bytes, length: int, number: int) -> tuple[bytes, bytes]:

@@ -22,8 +22,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.machine import kernel, programs
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
 
 #: (namespace, interface)
@@ -48,8 +48,8 @@ _BYTECODE = f"4,32 0 0 {_LOAD_MARK},21 0 1 {MARK},6 0 0 0,6 0 0 {0xFFFFFFFF}"
 @functools.cache
 def problem() -> str:
     """Why this machine cannot do it; empty where it can."""
-    if found := kernel.tun_problem():
-        return f"{kernel.TUN}: {found[0]}"
+    if reason := kernel.tun_problem():
+        return f"{kernel.TUN}: {reason[0]}"
     tc = programs.find("tc")
     if tc is None:
         return "tc is not installed"

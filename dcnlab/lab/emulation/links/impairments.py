@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links import loss, shaping
 from dcnlab.lab.emulation.links.delays import Delays
 from dcnlab.lab.emulation.links.shaping import Disciplines
-from dcnlab.lab.options.link_shape import Shape
+from dcnlab.lab.emulation.namespaces import netns
+from dcnlab.lab.options.link_shape import Direction, Shape
 from topos.fabric import Fabric
 from topos.graph import Link
 
@@ -19,20 +19,22 @@ Nic = tuple[str, str]
 
 
 class Impairments:
-    """The shape of each link, and what the kernel has at both of its ends."""
+    """The shape of each direction of a link, and what the kernel has at the end that sends."""
 
     def __init__(
         self,
         fabric: Fabric,
-        local_ends: Callable[[Link], Sequence[Nic]],
+        local_ends: Callable[[Link], Mapping[int, Nic]],
         launched: Shape,
         stated: Mapping[int, Shape] | None = None,
     ) -> None:
         """``launched`` is the shape of all links at the launch, but for those in ``stated``."""
-        self._ends = [local_ends(link) for link in fabric.links()]
+        self._ends = {
+            (link.index, node): end for link in fabric.links() for node, end in local_ends(link).items()
+        }
         self._usual, self._stated = launched, dict(stated or {})
-        self._shapes: dict[int, Shape] = {}
-        self._link_of = {end: number for number, ends in enumerate(self._ends) for end in ends}
+        self._shapes: dict[Direction, Shape] = {}
+        self._direction_of = {end: direction for direction, end in self._ends.items()}
         self._disciplines: dict[Nic, Disciplines] = {}
         self._losing: set[Nic] = set()
         self._delays = Delays()
@@ -41,7 +43,7 @@ class Impairments:
     def launch(self) -> None:
         """Impose the shape of the launch on all links."""
         with self._lock:
-            self._impose(self._link_of, again=True)
+            self._impose(self._direction_of, again=True)
 
     def again(self, namespace: str, interfaces: Iterable[str]) -> None:
         """Impose the shapes at interfaces that have lost their queueing disciplines."""
@@ -51,7 +53,8 @@ class Impairments:
     def renew(self, links: Iterable[int]) -> None:
         """Impose the shapes at links that were made again."""
         with self._lock:
-            ends = [end for link in links for end in self._ends[link]]
+            made = set(links)
+            ends = [end for (link, _), end in self._ends.items() if link in made]
             self._delays.forget(ends)
             self._impose(ends, again=True)
 
@@ -63,41 +66,37 @@ class Impairments:
         """Whether the launch limits the rate of any link."""
         return any(shape.rate for shape in (self._usual, *self._stated.values()))
 
-    def shape(self, link: int) -> Shape:
-        """The shape of a link now."""
-        return self._shapes.get(link, self._launched(link))
+    def shape(self, direction: Direction) -> Shape:
+        """The shape of a direction now."""
+        return self._shapes.get(direction, self._launched(direction))
 
-    def changed(self) -> dict[int, Shape]:
-        """The links whose shape is not that of the launch."""
-        return dict(self._shapes)
-
-    def change(self, links: Iterable[int], values: Mapping[str, str]) -> dict[int, Shape]:
-        """Give links other values, and keep those that are not named; their shapes then.
+    def change(self, directions: Iterable[Direction], values: Mapping[str, str]) -> dict[Direction, Shape]:
+        """Give directions other values, and keep those that are not named; their shapes then.
 
         Raises OptionError, in one line, before anything is changed, for what is wrong or cannot be imposed.
         """
         with self._lock:
-            wanted = {link: self.shape(link).changed(values) for link in links}
+            wanted = {direction: self.shape(direction).changed(values) for direction in directions}
             for shape in set(wanted.values()):
                 shaping.check_kernel(shape)
             self._set(wanted)
         return wanted
 
-    def clear(self, links: Iterable[int]) -> dict[int, Shape]:
-        """Return links to the shape of the launch."""
+    def clear(self, directions: Iterable[Direction]) -> dict[Direction, Shape]:
+        """Return directions to the shape of the launch."""
         with self._lock:
-            wanted = {link: self._launched(link) for link in links}
+            wanted = {direction: self._launched(direction) for direction in directions}
             self._set(wanted)
         return wanted
 
-    def _launched(self, link: int) -> Shape:
-        """The shape of a link at the launch."""
-        return self._stated.get(link, self._usual)
+    def _launched(self, direction: Direction) -> Shape:
+        """The shape of a direction at the launch."""
+        return self._stated.get(direction[0], self._usual)
 
-    def _set(self, wanted: Mapping[int, Shape]) -> None:
+    def _set(self, wanted: Mapping[Direction, Shape]) -> None:
         self._shapes |= wanted
-        self._impose(_existing(end for link in wanted for end in self._ends[link]))
-        self._shapes = {link: shape for link, shape in self._shapes.items() if shape != self._launched(link)}
+        self._impose(_existing(self._ends[direction] for direction in wanted if direction in self._ends))
+        self._shapes = {one: shape for one, shape in self._shapes.items() if shape != self._launched(one)}
 
     def _impose(self, ends: Iterable[Nic], *, again: bool = False) -> None:
         """Have the kernel impose the shapes; ``again``: at interfaces that have no disciplines."""
@@ -106,7 +105,7 @@ class Impairments:
         waiting: dict[Nic, dict[str, float]] = {}
         for end in ends:
             namespace, interface = end
-            shape = self.shape(self._link_of[end])
+            shape = self.shape(self._direction_of[end])
             now = Disciplines.NONE if again else self._disciplines.get(end, Disciplines.NONE)
             make = (
                 shaping.launch_lines(shape, interface) if again else shaping.change_lines(shape, interface, now)
@@ -129,7 +128,8 @@ class Impairments:
 
 
 def _existing(ends: Iterable[Nic]) -> list[Nic]:
-    """Those that the owners of hosts have not removed; where these are made again, their shapes are imposed."""
+    """Return the interfaces that the owners of hosts have not removed; where these are made again, their shapes
+    are imposed."""
     wanted = list(ends)
-    found = netns.interfaces(namespace for namespace, _ in wanted)
-    return [end for end in wanted if end[1] in found[end[0]]]
+    by_namespace = netns.interfaces(namespace for namespace, _ in wanted)
+    return [end for end in wanted if end[1] in by_namespace[end[0]]]

@@ -6,12 +6,12 @@ import functools
 import os
 from collections.abc import Mapping
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links.delays import MARK
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
-from hostagent.fastpath import bpf
-from hostagent.fastpath.assembler import Assembler, Register, Size
-from hostagent.runtime.netlink import Netlink
+from hostagent.linux import bpf
+from hostagent.linux.bpf_assembler import Assembler, Register, Size
+from hostagent.linux.netlink import Netlink
 
 #: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one; keep the packet, so that the
 #: sender sees no error.  After an error an agent, or TCP, would send the packet again.

@@ -16,13 +16,13 @@ _NETWORK = {12: "network interfaces", 13: "packet sockets"}
 
 
 @functools.cache
-def has_qdisc(*words: str) -> bool:
+def has_qdisc(*argv: str) -> bool:
     """Whether a queueing discipline can be set; tried in a network namespace of its own."""
     program = programs.find("tc")  # on Debian it is not on the path of ordinary users
     if program is None:
         return False
     alone = ["unshare", "--net", *(["--map-root-user"] if os.geteuid() != 0 else [])]
-    command = [*alone, program, "qdisc", "add", "dev", "lo", "root", *words]
+    command = [*alone, program, "qdisc", "add", "dev", "lo", "root", *argv]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 

@@ -24,11 +24,11 @@ class Group:
 
     folders: tuple[Path, ...]
 
-    def command(self, words: list[str]) -> list[str]:
+    def command(self, argv: list[str]) -> list[str]:
         """A command line that runs in the group."""
         files = [str(folder / "cgroup.procs") for folder in self.folders]
         script = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done; shift; exec "$@"'
-        return ["sh", "-c", script, "sh", *files, "--", *words]
+        return ["sh", "-c", script, "sh", *files, "--", *argv]
 
     def remove(self) -> None:
         """Remove the folders; those with processes stay."""

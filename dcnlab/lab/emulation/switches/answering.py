@@ -13,6 +13,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,8 @@ class _Server:
         self._names = {bridge.dpid: bridge.name for one in answering.shards for bridge in one.bridges}
         self._loop = asyncio.new_event_loop()
         self._listeners: dict[str, tuple[int, asyncio.Server]] = {}
+        #: When files of each shard had come last, as far as all of them were seen.
+        self._seen: dict[int, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._loop.run_forever, name="answers", daemon=True).start()
         listener = socket.socket(socket.AF_UNIX)
@@ -164,14 +167,24 @@ class _Server:
             await self._renew()
 
     async def _renew(self) -> None:
-        for name, folder in self._folders.items():
-            path = folder / f"{name}.mgmt"
-            number, former = self._listeners.get(name, (0, None))
+        """Look where files have come since the last look: a lab may have thousands of switches."""
+        for shard in self._answering.shards:
             with contextlib.suppress(OSError):  # the daemon does not run
-                if path.stat().st_ino != number:
-                    if former is not None:
-                        former.close()
-                    self._listeners[name] = await self._stand_before(name, path)
+                changed = shard.rundir.stat().st_mtime
+                if changed == self._seen.get(shard.index):
+                    continue
+                for bridge in shard.bridges:
+                    await self._renew_one(bridge.name, shard.rundir / f"{bridge.name}.mgmt")
+                if time.time() - changed > _LOOK:  # else it may change again at what counts as the same time
+                    self._seen[shard.index] = changed
+
+    async def _renew_one(self, name: str, path: Path) -> None:
+        number, former = self._listeners.get(name, (0, None))
+        with contextlib.suppress(OSError):
+            if path.stat().st_ino != number:
+                if former is not None:
+                    former.close()
+                self._listeners[name] = await self._stand_before(name, path)
 
     async def _stand_before(self, name: str, path: Path) -> tuple[int, asyncio.Server]:
         """Take the place of a switch's socket: in one step, so that nobody finds none."""

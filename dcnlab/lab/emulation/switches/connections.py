@@ -22,7 +22,7 @@ _SELECTED = (
     {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "controller"]},
     {
         "op": "select", "table": "Controller", "where": [],
-        "columns": ["_uuid", "target", "is_connected", "status"],
+        "columns": ["_uuid", "target", "is_connected", "role", "status"],
     },
 )  # fmt: skip
 
@@ -38,6 +38,8 @@ class Controlled:
     connected: bool
     #: Why the last connection failed or ended, in Open vSwitch's words; may be empty.
     last_error: str
+    #: As Open vSwitch calls it, up to five seconds late: master, slave or other; empty without a connection.
+    role: str = ""
 
 
 class Connections:
@@ -84,16 +86,17 @@ def _controllers(shards: Iterable[Shard]) -> list[Controlled]:
 
 def _of_shard(shard: Shard) -> list[Controlled]:
     try:
-        bridges, found = (result["rows"] for result in ovsdb.transact(shard.database, _SELECTED, _TIMEOUT))
+        bridges, results = (result["rows"] for result in ovsdb.transact(shard.database, _SELECTED, _TIMEOUT))
     except (OSError, ValueError, KeyError, TypeError, LabError):
         return []
-    by_id = {row["_uuid"][1]: row for row in found}
+    by_id = {row["_uuid"][1]: row for row in results}
     controlled = []
     for bridge in bridges:
         for reference in ovsdb.members(bridge["controller"]):
             row = by_id.get(reference[1])
             if row is not None:
                 error = dict(row["status"][1]).get("last_error", "")
-                one = Controlled(bridge["name"], row["target"], bool(row["is_connected"]), error)
+                role = row["role"] if isinstance(row["role"], str) else ""  # an empty set without one
+                one = Controlled(bridge["name"], row["target"], bool(row["is_connected"]), error, role)
                 controlled.append(one)
     return controlled

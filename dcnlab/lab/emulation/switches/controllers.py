@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from controller.client import ControllerProcess
 from dcnlab.lab.emulation.outside import Outside
@@ -16,6 +16,7 @@ from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.controller_choice import ControllerChoice
+from hostagent.linux.channel import Message
 
 #: Seconds without a further switch that connects, after which a launch fails.
 STALL = 15.0
@@ -33,7 +34,7 @@ def spawn(
     choice: ControllerChoice,
     shards: Sequence[Shard],
     outside: Outside,
-    on_event: Callable[[dict[str, Any]], None],
+    on_event: Callable[[Message], None],
     resume: Sequence[int] | None = None,
     switches: Sequence[int] | None = None,
 ) -> ControllerProcess | None:
@@ -44,10 +45,12 @@ def spawn(
     """
     if not shards or choice.kind == "none":
         return None
-    sockets = openvswitch.listeners(shards)
+    numbers = range(len(choice.remotes) or 1)
+    each = [openvswitch.listeners(shards, number) for number in numbers]
+    sockets = each[0]
     try:
         if choice.kind == "remote":
-            outside.forward(sockets)
+            outside.forward(each)
             return None
         return ControllerProcess.spawn(
             config.topology,
@@ -65,7 +68,7 @@ def spawn(
             ordered=config.update_order == "loop-free",
         )
     finally:
-        for listener in sockets:
+        for listener in itertools.chain.from_iterable(each):
             listener.close()
 
 
@@ -74,11 +77,11 @@ def wait_connected(
 ) -> None:
     """Wait until every switch is connected; LabError when the controller cannot serve them, or when none
     connects for a while."""
-    wanted = sum(len(shard.bridges) for shard in shards)
+    wanted = sum(len(shard.bridges) for shard in shards) * (len(choice.remotes) or 1)
     connected, since = 0, time.monotonic()
     while connected < wanted:
-        found = connections.now()
-        now = len({one.switch for one in found if one.connected})
+        states = connections.now()
+        now = len({(one.switch, one.target) for one in states if one.connected})
         if now != connected:
             connected, since = now, time.monotonic()
             continue
@@ -86,7 +89,8 @@ def wait_connected(
             raise LabError(f"{choice.text}: {problem}")
         if time.monotonic() - since > STALL:
             why = outside.error() or _conversation(choice, connected)
-            text = f"{choice.text}: {connected} of {wanted} switches are connected, and no more for {STALL:g} s"
+            what = "switches are connected" if len(choice.remotes) < 2 else "connections of switches are there"
+            text = f"{choice.text}: {connected} of {wanted} {what}, and no more for {STALL:g} s"
             raise LabError(text + (f" ({why})" if why else ""))
         time.sleep(_LOOK)
 
@@ -103,9 +107,9 @@ def complaint(shards: Sequence[Shard]) -> str:
     for shard in shards:
         with contextlib.suppress(OSError):
             text = (shard.rundir / "ovs-vswitchd.log").read_text(errors="replace")
-            if found := _VERSIONS.search(text):
-                version = _VERSION_NAMES.get(found[1], f"0x0{found[1]}")
+            if match := _VERSIONS.search(text):
+                version = _VERSION_NAMES.get(match[1], f"0x0{match[1]}")
                 return f"the controller speaks OpenFlow {version} only; the switches speak 1.3"
-            if found := _TLS_ERROR.search(text):
-                return f"TLS failed ({found[1].strip()}): see controller_ca, controller_cert and controller_key"
+            if match := _TLS_ERROR.search(text):
+                return f"TLS failed ({match[1].strip()}): see controller_ca, controller_cert and controller_key"
     return ""

@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns, tunnels
+from dcnlab.lab.emulation import tunnels
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import export
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.options.local_part import LocalPart
@@ -64,5 +65,5 @@ def _make_device(
     namespace, name = place
     link = len(fabric.link_ends) + 2 * sender + number
     mac = f"02:00:{sender:02x}:{number:02x}:00:{int(sender == part.number):02x}"
-    tunnel = tunnels.Tunnel(link, name, namespace, mac, tunnels.index(fabric, link), arp=True)
+    tunnel = tunnels.Tunnel(link, name, namespace, mac, tunnels.index(fabric, link), part.mtu, arp=True)
     tunnels.create(replace(part, peers={link: remote}), [tunnel], guard)

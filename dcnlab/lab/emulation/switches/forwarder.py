@@ -1,9 +1,10 @@
 """Switches of a lab reach a controller outside it: ``python -m dcnlab.lab.emulation.switches.forwarder``.
 
-Arguments: FD HOST PORT.
+Arguments: FD HOST PORT [HOST PORT ...].
 
 The guard starts this process outside the lab's namespaces.  The session passes listening sockets of the lab
-through the socket FD; each connection that they accept is connected to HOST:PORT, and to nothing else.
+through the socket FD, with the number of a controller; each connection that they accept is connected to that
+HOST:PORT, and to nothing else.
 A connection to the session comes by it too: the lab corrects answers of switches there.
 Whether that works is reported as one JSON object per line: ``{"error": ""}`` or with a reason.
 """
@@ -12,14 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import socket
 import sys
+from collections.abc import Sequence
 
 from controller.checksums import Messages, complete_message
 from controller.conversation import Answers, Conversation
 from dcnlab.lab.emulation.outside import ANSWERS, CONNECT_TIMEOUT, reason
-from dcnlab.lab.emulation.sandbox import die_with_parent
+from hostagent.linux.namespaces import die_with_parent
 
 _MAX_LISTENERS = 64
 _CHUNK = 1 << 16
@@ -30,14 +33,15 @@ _End = tuple[asyncio.StreamReader, asyncio.StreamWriter, Messages]
 def main() -> None:
     """Forward until the session closes its end of the channel."""
     die_with_parent()
-    descriptor, host, port = sys.argv[1:]
+    descriptor, *ends = sys.argv[1:]
     channel = socket.socket(fileno=int(descriptor))
-    asyncio.run(_Forwarder(channel, host, int(port)).run())
+    remotes = [(host, int(port)) for host, port in zip(ends[::2], ends[1::2], strict=True)]
+    asyncio.run(_Forwarder(channel, remotes).run())
 
 
 class _Forwarder:
-    def __init__(self, channel: socket.socket, host: str, port: int) -> None:
-        self._channel, self._host, self._port = channel, host, port
+    def __init__(self, channel: socket.socket, remotes: Sequence[tuple[str, int]]) -> None:
+        self._channel, self._remotes = channel, remotes
         self._servers: list[asyncio.Server] = []
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -60,20 +64,23 @@ class _Forwarder:
             connection = socket.socket(fileno=descriptors.pop())
             self._answers = Answers(lambda: connection)
         for descriptor in descriptors:
-            task = asyncio.ensure_future(self._listen(socket.socket(fileno=descriptor)))
+            task = asyncio.ensure_future(self._listen(socket.socket(fileno=descriptor), data[0]))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         if not data:
             self._ended.set()
 
-    async def _listen(self, listener: socket.socket) -> None:
-        self._servers.append(await asyncio.start_server(self._serve, sock=listener))
+    async def _listen(self, listener: socket.socket, number: int) -> None:
+        serve = functools.partial(self._serve, self._remotes[number])
+        self._servers.append(await asyncio.start_server(serve, sock=listener))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, remote: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """One switch: connect to the controller and forward both ways until either side ends."""
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                far_reader, far_writer = await asyncio.open_connection(self._host, self._port)
+                far_reader, far_writer = await asyncio.open_connection(*remote)
         except (OSError, TimeoutError) as error:
             self._report(reason(error))
             writer.close()

@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns, waiting
+from dcnlab.lab.emulation import waiting
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import appctl, ovsdb, rows
 from dcnlab.lab.emulation.switches.ovsdb import Operation
 from dcnlab.lab.emulation.switches.rows import Bridge
@@ -32,8 +33,11 @@ CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
 _SETTLED_UPTIME = 15.0
-#: How often the counters of all ports are written to the database, where nobody reads them: once a day.
-_STATISTICS_MS = 24 * 3600 * 1000
+#: How often the counters of all ports are written to the database, where nobody reads them: once a day; and
+#: with several controllers, whose roles are written then, too.
+_STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
+#: The numbers of configurations: with all ports, and when the controller is connected.
+_WIRED, _CONNECTED = 1, 2
 #: The folder with a folder for each shard.
 ROOT = Path("/run/openvswitch")
 #: The columns of the database's SSL table, by the names of the files of TLS.
@@ -138,11 +142,10 @@ def choose_datapath(wanted: str) -> str:
     return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
 
 
-def listeners(shards: Sequence[Shard]) -> list[socket.socket]:
-    """A listening socket for the controller in each shard's namespace."""
-    return [
-        netns.inside(shard.netns, lambda: socket.create_server(CONTROLLER, backlog=4096)) for shard in shards
-    ]
+def listeners(shards: Sequence[Shard], number: int = 0) -> list[socket.socket]:
+    """A listening socket for the ``number``-th controller in each shard's namespace."""
+    address = CONTROLLER[0], CONTROLLER[1] + number
+    return [netns.inside(shard.netns, lambda: socket.create_server(address, backlog=4096)) for shard in shards]
 
 
 def wait_for_boot() -> None:
@@ -155,11 +158,12 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def target(choice: ControllerChoice) -> str:
-    """Where the switches look for their controller, in Open vSwitch's form; empty: they have none."""
+def targets(choice: ControllerChoice) -> tuple[str, ...]:
+    """Where the switches look for their controllers, in Open vSwitch's form."""
     if choice.kind == "none":
-        return ""
-    return "{}:{}:{}".format("ssl" if choice.tls else "tcp", *CONTROLLER)
+        return ()
+    (host, port), protocol = CONTROLLER, "ssl" if choice.tls else "tcp"
+    return tuple(f"{protocol}:{host}:{port + number}" for number in range(len(choice.remotes) or 1))
 
 
 def prepare(
@@ -167,16 +171,18 @@ def prepare(
     datapath: str,
     offloads: bool = True,
     versions: Sequence[str] = ("OpenFlow13",),
-    controller: str = "",
+    controllers: Sequence[str] = (),
     tls: Mapping[str, bytes] | None = None,
+    learning: bool = False,
 ) -> list[waiting.Process]:
     """Start all ovsdb-servers, each with a database of its shard's bridges.  The result is for
     :func:`start_switches`.
 
     With ``offloads`` the userspace datapath passes on super-packets and partial checksums; without,
     senders must compute checksums, or TCP does not work.  The switches speak
-    ``versions`` of OpenFlow; ``controller`` is their target, with the contents of the ``key``, ``cert`` and
-    ``ca`` files in ``tls`` if it begins with ssl.
+    ``versions`` of OpenFlow; ``controllers`` are their targets, with the contents of the ``key``, ``cert``
+    and ``ca`` files in ``tls`` if they begin with ssl.  With ``learning`` they learn addresses while nobody
+    controls them.
 
     If there is a core for each, the ovs-vswitchds start here too: the tenth of a second that each takes
     before its first bridge overlaps with the creation of links.  More of them would slow that down,
@@ -187,15 +193,15 @@ def prepare(
     _start_databases(shards)
     settings = {
         "userspace-tso-enable": str(offloads).lower(),
-        "stats-update-interval": str(_STATISTICS_MS),
+        "stats-update-interval": str(_ROLES_MS if len(controllers) > 1 else _STATISTICS_MS),
     }
     files, early = _tls(tls or {}), starts_early(shards)
     starting = _begin(_daemons(shards)) if early else []
     _transact(
         shards,
         lambda shard: [
-            rows.create(shard.bridges, datapath, versions, settings, files),
-            *([] if early else [rows.wire(shard.bridges, controller)]),
+            rows.create(shard.bridges, datapath, versions, settings, files, learning),
+            *([] if early else [rows.wire(shard.bridges, controllers)]),
         ],
         DAEMONS[:1],
     )
@@ -213,18 +219,32 @@ def _tls(files: Mapping[str, bytes]) -> dict[str, str]:
     return copied
 
 
-def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process], controller: str = "") -> None:
+def start_switches(
+    shards: Sequence[Shard], starting: Sequence[waiting.Process], controllers: Sequence[str] = ()
+) -> None:
     """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
     databases = DAEMONS[:1]
     if starts_early(shards):
         waiting.finish(starting, _watched(shards, databases))
         _transact(
             shards,
-            lambda shard: [[*rows.wire(shard.bridges, controller), rows.number(1)], [rows.applied(1)]],
+            lambda shard: [
+                [*rows.wire(shard.bridges, controllers), rows.number(_WIRED)],
+                [rows.applied(_WIRED)],
+            ],
             DAEMONS,
         )
     else:
         waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
+
+
+def end_probes(shards: Sequence[Shard]) -> None:
+    """Have bridges that are connected with their controllers stop probing them.
+
+    Open vSwitch takes the interval of probes over to a connection only when it is configured again after it has
+    connected; until then every switch sends an echo request every five seconds, and wakes everybody.
+    """
+    _transact(shards, lambda _: [[rows.number(_CONNECTED)]], DAEMONS)
 
 
 def starts_early(shards: Sequence[Shard]) -> bool:
@@ -256,12 +276,12 @@ def _daemon(shard: Shard, program: str) -> Command:
     """The command that starts a daemon of a shard; it returns when the daemon serves."""
     folder = shard.rundir
     if program == "ovsdb-server":
-        words = [f"{folder}/conf.db", f"--remote=punix:{shard.database}"]
+        argv = [f"{folder}/conf.db", f"--remote=punix:{shard.database}"]
     else:
-        words = [f"unix:{shard.database}", *([] if kernel_datapath() else ["--disable-system"])]
-    words += ["--detach", "--no-chdir", f"--pidfile={folder}/{program}.pid"]
-    words += [f"--log-file={folder}/{program}.log", "-vconsole:off"]
-    return shard, shard.command(program, *words)
+        argv = [f"unix:{shard.database}", *([] if kernel_datapath() else ["--disable-system"])]
+    argv += ["--detach", "--no-chdir", f"--pidfile={folder}/{program}.pid"]
+    argv += [f"--log-file={folder}/{program}.log", "-vconsole:off"]
+    return shard, shard.command(program, *argv)
 
 
 def restart(shard: Shard, program: str) -> None:
@@ -293,6 +313,11 @@ def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     """Drop cached forwarding decisions: Open vSwitch acknowledges a change of tables some milliseconds
     before it revalidates its cache."""
     appctl.call([shard.rundir for shard in shards], "revalidator/purge")
+
+
+def forget_addresses(shards: Sequence[Shard]) -> None:
+    """Have bridges that learn forget behind which port an address is."""
+    appctl.call([shard.rundir for shard in shards], "fdb/flush")
 
 
 def _transact(

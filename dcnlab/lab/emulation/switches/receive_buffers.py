@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
-from hostagent.runtime.netlink import CarrierWatch, Netlink
+from hostagent.linux.netlink import CarrierWatch, Netlink
 
 #: Bytes asked for per port; the kernel doubles the number for its own bookkeeping.
 SIZE = 8 << 20
@@ -75,22 +75,27 @@ class ReceiveBuffers:
     @property
     def state(self) -> str:
         """What was set, or why nothing was."""
-        found = [size for ports in self._ports.values() for size in ports.values()]
-        if not found and self._problem:
+        sizes = [size for ports in self._ports.values() for size in ports.values()]
+        if not sizes and self._problem:
             return f"the kernel's default: {self._problem}"
-        return f"{in_words(min(found, default=self._size))} at each of {len(found)} ports"
+        return f"{in_words(min(sizes, default=self._size))} at each of {len(sizes)} ports"
 
     def _enlarge(self, shard: Shard) -> None:
         try:
             pid = daemon_of(shard)
-            found = enlarge(pid, self._size)
-            if self._queues and _ALL_PORTS not in found:  # a daemon opens it when it first sends
+            sizes = enlarge(pid, self._size)
+            if self._queues and _ALL_PORTS not in sizes:  # a daemon opens it when it first sends
                 with contextlib.suppress(LabError):
                     openvswitch.send_frame(shard)
-                found |= enlarge(pid, self._size)
-            self._ports[shard.index] = {name: size for name, size in found.items() if name != _ALL_PORTS}
+                sizes |= enlarge(pid, self._size)
+            self._ports[shard.index] = {name: size for name, size in sizes.items() if name != _ALL_PORTS}
         except OSError as error:  # the daemon has ended, or pidfd_getfd is missing or forbidden
             self._ports[shard.index], self._problem = {}, str(error.strerror)
+
+    def renew(self, shard: Shard) -> None:
+        """Do now for the new ports of a shard what is done after every change of ports."""
+        self._enlarge(shard)
+        self.on_change(shard)
 
     def expect_queues(self) -> None:
         """Enlarge send buffers as well, from now on: links get queues while the lab runs."""
@@ -120,8 +125,7 @@ class ReceiveBuffers:
                     if one.find_daemon():
                         watched[one.daemon] = one
                         poll.register(one.daemon, select.POLLIN)
-                    self._enlarge(one.shard)
-                    self.on_change(one.shard)
+                    self.renew(one.shard)
                     one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
 
 
@@ -148,7 +152,7 @@ class _WatchedShard:
 
     @classmethod
     def open(cls, shard: Shard) -> _WatchedShard:
-        """In the namespace of the shard.  The first look is soon: ports may have changed before."""
+        """Open one in the namespace of the shard.  The first look is soon: ports may have changed before."""
         one = cls(shard, CarrierWatch())
         with Netlink() as netlink:
             for interface in netlink.interfaces().values():
@@ -210,15 +214,15 @@ def enlarge(pid: int, size: int = SIZE) -> dict[str, int]:
 
     Raises OSError where the kernel or its security policy forbids access, or the process has ended.
     """
-    found = {}
+    sizes = {}
     for handle in packet_sockets(pid):
         with handle:
             name = handle.getsockname()[0]
             option, wanted = (socket.SO_RCVBUF, size) if name != _ALL_PORTS else (socket.SO_SNDBUF, SEND_SIZE)
             if handle.getsockopt(socket.SOL_SOCKET, option) != 2 * wanted:
                 _set_size(handle, option, wanted)
-            found[name] = handle.getsockopt(socket.SOL_SOCKET, option) // 2
-    return found
+            sizes[name] = handle.getsockopt(socket.SOL_SOCKET, option) // 2
+    return sizes
 
 
 def _set_size(handle: socket.socket, option: int, size: int) -> None:

@@ -44,27 +44,31 @@ def create(
     versions: Sequence[str],
     settings: Mapping[str, str],
     tls: Mapping[str, str],
+    learning: bool = False,
 ) -> list[Operation]:
     """Create bridges, without other ports than their own, in an empty database.
 
     ``settings`` are those of the whole Open vSwitch; ``tls`` are the files of the SSL table's columns, if any.
+    ``learning``: without a controller they forward as Ethernet switches do.
     """
     rows = _Rows()
     root: dict[str, Any] = {"other_config": _map(settings)}
-    root["bridges"] = _set(_bridge(rows, bridge, datapath, versions) for bridge in bridges)
+    root["bridges"] = _set(
+        _bridge(rows, bridge, datapath, versions, "standalone" if learning else "secure") for bridge in bridges
+    )
     if tls:
         root["ssl"] = rows.insert("SSL", **tls)
     rows.insert(_ROOT, **root)
     return rows.operations
 
 
-def _bridge(rows: _Rows, bridge: Bridge, datapath: str, versions: Sequence[str]) -> list[str]:
+def _bridge(rows: _Rows, bridge: Bridge, datapath: str, versions: Sequence[str], fail_mode: str) -> list[str]:
     settings = {"datapath-id": f"{bridge.dpid:016x}", "disable-in-band": "true"}
     return rows.insert(
         "Bridge",
         name=bridge.name,
         datapath_type=datapath,
-        fail_mode="secure",
+        fail_mode=fail_mode,
         protocols=_set(versions),
         other_config=_map(settings),
         mcast_snooping_enable=False,
@@ -72,15 +76,14 @@ def _bridge(rows: _Rows, bridge: Bridge, datapath: str, versions: Sequence[str])
     )
 
 
-def wire(bridges: Sequence[Bridge], controller: str) -> list[Operation]:
-    """Add the ports of bridges that exist, and their controller, if there is one."""
+def wire(bridges: Sequence[Bridge], controllers: Sequence[str]) -> list[Operation]:
+    """Add the ports of bridges that exist, and their controllers."""
     rows = _Rows()
     for bridge in bridges:
         ports = [rows.port(interface, ofport_request=number) for interface, number in bridge.ports]
-        changes = [["ports", "insert", _set(ports)]]
-        if controller:
-            settings = {"connection_mode": "out-of-band", "inactivity_probe": 0, "max_backoff": 1000}
-            changes.append(["controller", "insert", rows.insert("Controller", target=controller, **settings)])
+        settings = {"connection_mode": "out-of-band", "inactivity_probe": 0, "max_backoff": 1000}
+        inserted = [rows.insert("Controller", target=target, **settings) for target in controllers]
+        changes = [["ports", "insert", _set(ports)], ["controller", "insert", _set(inserted)]]
         found = [["name", "==", bridge.name]]
         rows.operations.append({"op": "mutate", "table": "Bridge", "where": found, "mutations": changes})
     return rows.operations

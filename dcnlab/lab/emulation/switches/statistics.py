@@ -156,14 +156,14 @@ def _entry(message: bytes, begin: int, layout: _Layout) -> _Entry:
 
 def _in_list(message: bytes | bytearray, begin: int) -> tuple[int, int]:
     """Where a list of statistics has packets and bytes; 0 for what it does not have."""
-    found = {_PACKETS: 0, _BYTES: 0}
+    counts = {_PACKETS: 0, _BYTES: 0}
     at, end = begin + 4, begin + int.from_bytes(message[begin + 2 : begin + 4], "big")
     while at + _FIELD.size <= end:
         kind, number, size = _FIELD.unpack_from(message, at)
-        if kind == _STATISTIC and number >> 1 in found:
-            found[number >> 1] = at + _FIELD.size
+        if kind == _STATISTIC and number >> 1 in counts:
+            counts[number >> 1] = at + _FIELD.size
         at += _FIELD.size + size
-    return found[_PACKETS], found[_BYTES]
+    return counts[_PACKETS], counts[_BYTES]
 
 
 def _add(message: bytearray, entry: _Entry, counts: tuple[int, int]) -> None:
@@ -184,34 +184,34 @@ def _match(message: bytes, at: int) -> bytes:
 
 def _from_nicira(fields: bytes) -> bytes:
     """The fields of Nicira's match in OpenFlow 1.3's form."""
-    found, at = b"", 0
+    messages, at = b"", 0
     while at + _FIELD.size <= len(fields):
         kind, number, size = _FIELD.unpack_from(fields, at)
         content = fields[at + _FIELD.size : at + _FIELD.size + size]
         if kind == 0 and number >> 1 in _OF_NICIRA:
             field = _OF_NICIRA[number >> 1]
-            found += _field(field, bytes(2) + content if field == _IN_PORT else content, number & 1)
+            messages += _field(field, bytes(2) + content if field == _IN_PORT else content, number & 1)
         else:
-            found += fields[at : at + _FIELD.size] + content
+            messages += fields[at : at + _FIELD.size] + content
         at += _FIELD.size + size
-    return found
+    return messages
 
 
 def _from_structure(match: bytes) -> bytes:
     """OpenFlow 1.0's match in OpenFlow 1.3's form; one field stands for all others."""
     wildcards = int.from_bytes(match[:4], "big")
-    found = b""
+    messages = b""
     for field, (bit, at, size) in _STRUCTURE.items():
         if not wildcards >> bit & 1:
-            found += _field(field, bytes(2 * (field == _IN_PORT)) + match[at : at + size])
+            messages += _field(field, bytes(2 * (field == _IN_PORT)) + match[at : at + size])
     open_bits = min(32, wildcards >> _TARGET_SHIFT & 63)
     if open_bits < 32:
         mask = ((1 << 32) - (1 << open_bits)).to_bytes(4, "big")
         content = match[_TARGET_AT : _TARGET_AT + 4]
-        found += _field(_IPV4_DST, content + mask, 1) if open_bits else _field(_IPV4_DST, content)
+        messages += _field(_IPV4_DST, content + mask, 1) if open_bits else _field(_IPV4_DST, content)
     if wildcards & _OTHER_FIELDS != _OTHER_FIELDS or not wildcards & _ALL_OF_SOURCE:
-        found += _field(_VLAN, bytes(2))
-    return found
+        messages += _field(_VLAN, bytes(2))
+    return messages
 
 
 def _field(number: int, content: bytes, masked: int = 0) -> bytes:

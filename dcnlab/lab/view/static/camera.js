@@ -1,16 +1,18 @@
 // Which part of the drawing is seen.  The drawing never leaves the window: its middle stays inside.
 
-const MARGIN = 2.2, LARGEST = 70; // in radii of nodes: around the drawing; in pixels: the radius of a node
+export const MARGIN = 32;
+const LARGEST = 70; // pixels: around the drawing (MARGIN), and the most of a node's radius
 
 export class Camera {
-  constructor(bounds, radius) {
-    this.radius = radius;
-    const margin = MARGIN * radius;
-    this.bounds = {
-      left: bounds.left - margin, top: bounds.top - margin,
-      right: bounds.right + margin, bottom: bounds.bottom + margin,
-    };
+  // `onFit(scale)` when the whole drawing is shown at a scale.
+  constructor(bounds, radius, onFit = () => {}) {
+    Object.assign(this, { radius, onFit });
+    this.around(bounds);
     Object.assign(this, { x: 0, y: 0, scale: 1, width: 1, height: 1, fitted: true });
+  }
+
+  around({ left, right, top, bottom }) {
+    this.bounds = { left: left - this.radius, top: top - this.radius, right: right + this.radius, bottom: bottom + this.radius };
   }
 
   // Size of the window in pixels; a drawing that filled the window still does.
@@ -22,12 +24,14 @@ export class Camera {
 
   get fitScale() {
     const { left, right, top, bottom } = this.bounds;
-    return Math.min(this.width / (right - left), this.height / (bottom - top));
+    const [width, height] = [this.width, this.height].map((size) => Math.max(0.6 * size, size - 2 * MARGIN));
+    return Math.min(width / (right - left), height / (bottom - top));
   }
 
   fit() {
     const { left, right, top, bottom } = this.bounds;
     Object.assign(this, { x: (left + right) / 2, y: (top + bottom) / 2, scale: this.fitScale, fitted: true });
+    this.onFit(this.scale);
   }
 
   clamp() {
@@ -63,6 +67,20 @@ export class Camera {
     const dx = Math.max(0, room - at.x) - Math.max(0, at.x - this.width + room);
     const dy = Math.max(0, room - at.y) - Math.max(0, at.y - this.height + room);
     if (dx || dy) this.move(dx, dy);
+  }
+
+  // Show all points: move, or zoom out as far as needed, where one of them is not seen.
+  revealAll(points) {
+    if (this.fitted || !points.length) return;
+    const room = Math.min(60, 0.15 * Math.min(this.width, this.height));
+    const places = points.map((point) => this.screen(point));
+    const isSeen = ({ x, y }) => x >= room && x <= this.width - room && y >= room && y <= this.height - room;
+    if (places.every(isSeen)) return;
+    const xs = points.map(({ x }) => x), ys = points.map(({ y }) => y);
+    const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
+    const most = Math.min((this.width - 2 * room) / Math.max(1e-9, right - left), (this.height - 2 * room) / Math.max(1e-9, bottom - top));
+    Object.assign(this, { scale: Math.min(this.scale, most), x: (left + right) / 2, y: (top + bottom) / 2 });
+    this.clamp();
   }
 
   world({ x, y }) {

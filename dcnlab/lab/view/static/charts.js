@@ -1,37 +1,42 @@
 // Small charts in the side panel, as SVG.
 
-import { bits, element } from "./dom.js";
+import { bits, clockTime, element } from "./dom.js";
 
-const SVG = "http://www.w3.org/2000/svg", WIDTH = 300;
+const SVG = "http://www.w3.org/2000/svg", WIDTH = 300, HEIGHT = 46, TOP = 12, BELOW = 12;
 
-// The load of the last minutes: [{at, value}] in bits per second.
-export function loadChart(parent, points, title) {
-  return lineChart(parent, points, title, { words: bits, least: 1e4 });
+// The load of links: [{at, value}] in bits per second.
+export function loadChart(parent, points, title, axis) {
+  return lineChart(parent, points, title, { axis, words: bits, least: 1e5 });
 }
 
-// Something of the last minutes: [{at, value, lost}]; where packets were lost, there is a cross.  A value may be
-// null, where nothing was answered.
-export function lineChart(parent, points, title, { words, least = 0 }) {
-  const height = 46, known = points.filter(({ value }) => value !== null && value !== undefined);
-  const largest = Math.max(0, ...known.map(({ value }) => value)), most = Math.max(least, largest) || 1;
+// Something over time: [{at, value, lost}]; where packets were lost, there is a cross.  A value may be null, where
+// nothing was answered.  All charts have one `axis`: {from, until, at, wall}, `at` the time shown, `wall` its clock.
+// The scale is never finer than `least`: little noise does not look like much.
+export function lineChart(parent, every, title, { axis, words, least }) {
+  const points = every.filter(({ at }) => at >= axis.from && at <= axis.until);
+  const known = points.filter(({ value }) => value !== null && value !== undefined);
+  const largest = Math.max(0, ...known.map(({ value }) => value)), most = Math.max(least, largest);
   const figure = element(parent, "figure", { class: "chart" });
-  const svg = element(figure, "svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": title }, "", SVG);
-  const first = points[0]?.at ?? 0, span = (points.at(-1)?.at ?? 0) - first;
-  const x = (at) => (span ? WIDTH * (at - first) / span : WIDTH / 2).toFixed(1);
-  const y = (value) => (height - 2 - (height - 8) * value / most).toFixed(1);
+  const svg = element(figure, "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + BELOW}`, role: "img", "aria-label": title }, "", SVG);
+  const x = (at) => (WIDTH * (at - axis.from) / Math.max(1e-9, axis.until - axis.from)).toFixed(1);
+  const y = (value) => (HEIGHT - (HEIGHT - TOP) * value / most).toFixed(1);
+  element(svg, "path", { class: "grid", d: `M0 ${TOP}H${WIDTH}M0 ${HEIGHT}H${WIDTH}` });
+  element(svg, "text", { class: "most", x: 0, y: TOP - 3 }, words(most));
   if (known.length > 1) {
     const line = known.map(({ at, value }) => `${x(at)} ${y(value)}`).join("L");
-    element(svg, "path", { class: "area", d: `M${x(known[0].at)} ${height}L${line}L${x(known.at(-1).at)} ${height}Z` });
+    element(svg, "path", { class: "area", d: `M${x(known[0].at)} ${HEIGHT}L${line}L${x(known.at(-1).at)} ${HEIGHT}Z` });
     element(svg, "path", { class: "line", d: `M${line}` });
   } else if (known.length) element(svg, "circle", { class: "dot", cx: x(known[0].at), cy: y(known[0].value), r: 3 });
   for (const { at } of points.filter(({ lost }) => lost > 0)) {
     const place = Math.min(WIDTH - 4, Math.max(4, x(at)));
     element(svg, "path", { class: "lost", d: `M${place - 3} 2l6 6M${place - 3} 8l6 -6` });
   }
-  const lost = points.reduce((sum, point) => sum + (point.lost ?? 0), 0), ago = Math.round(span);
-  const since = `last ${ago < 120 ? `${ago} s` : `${Math.round(ago / 60)} min`}`, one = points.length === 1;
+  if (axis.at !== null) element(svg, "path", { class: "shown", d: `M${x(axis.at)} 0V${HEIGHT}` });
+  element(svg, "text", { x: 0, y: HEIGHT + 10 }, clockTime(axis.wall(axis.from)));
+  element(svg, "text", { x: WIDTH, y: HEIGHT + 10, "text-anchor": "end" }, clockTime(axis.wall(axis.until)));
+  const lost = points.reduce((sum, point) => sum + (point.lost ?? 0), 0);
   element(figure, "figcaption", {}, `${title}: ${[
-    one ? "" : since, known.length ? `${one ? "" : "at most "}${words(largest)}` : "", lost ? `${lost} lost` : "",
+    known.length === 1 ? words(largest) : known.length ? `at most ${words(largest)}` : "none in this time", lost ? `${lost} lost` : "",
   ].filter(Boolean).join(", ")}`);
   return figure;
 }

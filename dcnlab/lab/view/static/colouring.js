@@ -31,7 +31,7 @@ export function colouring(model, by, { to, scheme, entries, paper, face, times }
     case "word": return scaled(painter, wordDistances(scheme.tree.words, to), `word metric from ${model.name(to)}`);
     case "entries": return scaled(painter, entries, "entries in the table");
     case "buffers": return { ...scaled(painter, waiting(model), "packets in buffers; links: credits used"), links: fullLinks(model) };
-    case "part": return grouped(painter, model.nodes.map(({ part }) => part >= 0 ? part : null), model.part_name);
+    case "part": return grouped(painter, model.nodes.map(({ part }) => part >= 0 ? part : null), model.part_name, model.part_words);
     case "cluster": return scheme.clusters
       ? grouped(painter, scheme.clusters.map((one) => one >= 0 ? one : null), "cluster")
       : grouped(painter, model.nodes.map((_, node) => scheme.landmarks.includes(node) ? "landmark" : "other"), "landmarks");
@@ -69,12 +69,13 @@ function prefixes(labels) {
   return labels.map((label) => label ? label.slice(0, length) : null);
 }
 
-function grouped({ soft }, keys, title) {
+// `words` of each key say what its nodes have in common; else the title says it for all.
+function grouped({ soft }, keys, title, words = null) {
   const known = [...new Set(keys.filter((key) => key !== null))].sort((a, b) => a < b ? -1 : 1);
   const colour = new Map(known.map((key, index) => [key, soft(KINDS[index % KINDS.length])]));
   const faces = new Map(keys.flatMap((key, node) => key === null ? [] : [[node, colour.get(key)]]));
   if (known.length > MOST_GROUPS) return { faces, title: `${title}: ${known.length} groups, colours repeat`, legend: [] };
-  return { faces, title, legend: known.map((key) => [colour.get(key), String(key)]) };
+  return { faces, title: words ? "" : title, legend: known.map((key) => [colour.get(key), words?.[key] ?? String(key)]) };
 }
 
 function scaled({ soft }, values, title) {

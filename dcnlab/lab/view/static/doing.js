@@ -1,6 +1,6 @@
-// What the panel does in a lab: impairs a link, runs a scenario.
+// What the panel does in a lab: impairs a link, runs a scenario, proves what is installed.
 
-import { button, element } from "./dom.js";
+import { button, count, element } from "./dom.js";
 import { ask } from "./source.js";
 
 const FIELDS = [
@@ -10,11 +10,15 @@ const FIELDS = [
 const words = (values) => Object.entries(values).filter(([, value]) => value && value !== "none")
   .map(([name, value]) => `${name} ${value}`).join(", ");
 
+// A link's impairments in words: one entry, or one for each direction.
+const inWords = (entries) => entries.filter(({ impairments }) => words(impairments))
+  .map(({ impairments, sender }) => (sender ? `from ${sender} ` : "") + words(impairments)).join(", ");
+const shown = (entries) => inWords(entries) ? `impaired: ${inWords(entries)}` : "not impaired";
+
 // The impairments of a link, as they are.
 export async function linkImpairments(place, a, b) {
   const { links } = await ask("impairments");
-  const one = links.find(({ link }) => link.includes(a) && link.includes(b));
-  place.textContent = one ? `impaired: ${words(one.impairments)}` : "not impaired";
+  place.textContent = shown(links.filter(({ link }) => link.includes(a) && link.includes(b)));
 }
 
 export function impairForm(box, name, state) {
@@ -28,7 +32,7 @@ export function impairForm(box, name, state) {
   const send = async (values) => {
     try {
       const { links } = await ask(`links/${name}/impair`, "POST", values);
-      state.textContent = links.length && !values.clear ? `impaired: ${words(links[0].impairments)}` : "not impaired";
+      state.textContent = shown(values.clear ? [] : links);
       state.classList.remove("problem");
     } catch (error) {
       state.textContent = error.message;
@@ -63,6 +67,36 @@ export function scenarioForm(box) {
     }
     picked.value = "";
   });
+}
+
+// A proof over all packets of what is installed: each violation, and its path in the picture when it is chosen.
+export function verifyForm(box, showPath) {
+  const form = element(box, "div", { class: "verify" }), row = element(form, "p");
+  const said = element(form, "p", { class: "quiet", role: "status" }), list = element(form, "ul");
+  const started = button(row, "Verify tables", async () => {
+    started.disabled = true;
+    said.textContent = "Reading and checking all tables …";
+    list.replaceChildren();
+    try {
+      const { found, pairs, unanalysed, held } = await ask("measurements/verify", "POST", {});
+      const rest = unanalysed ? `, ${unanalysed} not analysed` : "";
+      said.textContent = held ? `Holds for all packets of ${pairs} pairs${rest}.` : `${count(found.length, "violation")}${rest}:`;
+      for (const one of found) violation(list, one, showPath);
+    } catch (error) {
+      said.textContent = error.message;
+    }
+    started.disabled = false;
+  });
+}
+
+function violation(list, { kind, reason, packet, path, entries, pairs, command }, showPath) {
+  const item = element(list, "li", { class: "problem" });
+  button(item, `${kind}: ${reason}`, () => showPath(path), { title: "Show its path" });
+  element(item, "code", {}, path.join(" "));
+  element(item, "code", {}, `packet: ${packet}`);
+  if (entries.at(-1)) element(item, "code", {}, `${path.at(-1)}: ${entries.at(-1)}`);
+  if (pairs.length) element(item, "code", {}, `${pairs.length} pairs: ${pairs.slice(0, 3).map((pair) => pair.join(" → ")).join(", ")}`);
+  if (command) element(item, "code", {}, `see it: ${command}`);
 }
 
 async function run(text, events) {

@@ -1,24 +1,73 @@
 // The shapes of the drawing: curves of links, the size of nodes, and what is at a point.
 
+const MANY = 8, READABLE = 5; // hosts, and pixels of their radius: fewer, and larger ones, are never badges
+const SMALLEST = 10, LARGEST = 28; // pixels: the radius of nodes
+const MOST_ROWS = 12, MOST_STRETCH = 2.5;
 const STUB = 0.55; // the length of each part of a link that wraps around; neighbours on a grid are 1 apart
 
 export class Geometry {
   constructor(model) {
     this.nodes = model.nodes;
     this.links = model.links;
-    this.radius = model.radius ?? radius(model.nodes); // recordings of earlier versions have none
+    this.natural = model.radius ?? radius(model.nodes); // recordings of earlier versions have none
+    this.radius = this.natural;
+    this.room = 0.42 * spacing(model.nodes);
+    // Hosts that would be too small to be seen are badges of their switches, which have more room then.
+    this.switchOf = model.switchOf;
+    const others = model.nodes.filter((_, node) => !model.switchOf.has(node));
+    this.roomOfOthers = model.switchOf.size && others.length > 1 ? 0.3 * spacing(others) : this.room;
+    this.folded = false;
     this.controls = model.links.map((link) => link.via ? { x: link.via[0], y: link.via[1] } : this.middle(link, 2));
     this.stubs = model.links.map((link) => link.stub ? this.stub(link) : null);
-    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? (link.via ? [0.25, 0.5, 0.75].map((t) => this.along(number, t)) : [this.middle(link, 1)]))];
+    this.plain = { y: model.nodes.map(({ y }) => y), controls: this.controls.map(({ y }) => y) };
+    this.isLayered = !model.coast && new Set(this.plain.y.map((y) => y.toFixed(2))).size <= Math.min(MOST_ROWS, model.nodes.length / 4);
+    this.stretch = 1;
+    this.bounds = this.around();
+  }
+
+  // Everything that is drawn.
+  around() {
+    const curves = this.links.flatMap((link, number) => this.stubs[number] ?? (link.via || link.bow ? [0.25, 0.5, 0.75].map((t) => this.along(number, t)) : []));
     const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
-    for (const { x, y } of points) {
+    for (const { x, y } of [...this.nodes, ...curves]) {
       bounds.left = Math.min(bounds.left, x);
       bounds.right = Math.max(bounds.right, x);
       bounds.top = Math.min(bounds.top, y);
       bounds.bottom = Math.max(bounds.bottom, y);
     }
-    this.bounds = bounds;
+    return bounds;
   }
+
+  // Layers of a wide drawing move apart until it is as high as the window is for its width.
+  fill(width, height) {
+    const { left, right, top, bottom } = this.bounds, flat = (bottom - top) / this.stretch;
+    if (!this.isLayered || flat < 1e-6) return;
+    const wanted = Math.max(1, Math.min(MOST_STRETCH, height * (right - left) / (width * flat)));
+    if (Math.abs(wanted - this.stretch) < 0.01) return;
+    this.stretch = wanted;
+    this.nodes.forEach((node, number) => { node.y = wanted * this.plain.y[number]; });
+    this.controls.forEach((control, number) => { control.y = wanted * this.plain.controls[number]; });
+    this.stubs = this.links.map((link) => link.stub ? this.stub(link) : null);
+    this.bounds = this.around();
+  }
+
+  // The radius of nodes where the whole drawing is seen at a scale: 10 to 28 pixels, as far as there is room.
+  fit(scale) {
+    const within = (natural, room) => Math.min(LARGEST / scale, Math.max(natural, Math.min(SMALLEST / scale, room)));
+    this.fitted = within(this.natural, this.room);
+    this.fittedToSwitches = within(Math.min(this.natural, this.roomOfOthers), this.roomOfOthers);
+    this.see(scale);
+  }
+
+  // What is seen at a scale: hosts by themselves, or as badges.
+  see(scale) {
+    const radius = this.fitted ?? this.natural;
+    this.folded = this.switchOf.size > MANY && radius * scale < READABLE;
+    this.radius = this.folded ? Math.max(radius, this.fittedToSwitches ?? 0) : radius;
+  }
+
+  isFolded(node) { return this.folded && this.switchOf.has(node); }
+  isFoldedLink(link) { return this.folded && (this.switchOf.has(this.links[link].a) || this.switchOf.has(this.links[link].b)); }
 
   // The outer ends of a link that wraps around: beyond its first end, and beyond its second.
   stub({ a, b }) {
@@ -67,6 +116,7 @@ export class Geometry {
   nodeAt(point, reach) {
     let best = null, least = Math.max(reach, 1.15 * this.radius) ** 2;
     this.nodes.forEach((node, number) => {
+      if (this.isFolded(number)) return;
       const far = (node.x - point.x) ** 2 + (node.y - point.y) ** 2;
       if (far < least) [best, least] = [number, far];
     });
@@ -76,6 +126,7 @@ export class Geometry {
   linkAt(point, reach) {
     let best = null, least = reach;
     this.links.forEach((link, number) => {
+      if (this.isFoldedLink(number)) return;
       const stub = this.stubs[number];
       if (stub) {
         const far = Math.min(distance(point, this.nodes[link.a], stub[0]), distance(point, this.nodes[link.b], stub[1]));
@@ -121,8 +172,10 @@ function distance(point, from, to) {
   return Math.hypot(point.x - from.x - t * dx, point.y - from.y - t * dy);
 }
 
-// As large as the distances between nodes allow, without the few smallest ones.
-function radius(nodes) {
+const radius = (nodes) => Math.min(0.16, 0.42 * spacing(nodes));
+
+// The distance between nodes that are next to each other, without the few smallest ones.
+function spacing(nodes) {
   const sorted = [...nodes].sort((one, other) => one.x - other.x);
   const nearest = sorted.map((one, index) => {
     let least = Infinity;
@@ -135,5 +188,5 @@ function radius(nodes) {
     return least;
   });
   const tight = nearest.sort((a, b) => a - b)[Math.floor(nearest.length / 8)];
-  return Math.min(0.16, 0.42 * tight);
+  return Number.isFinite(tight) ? tight : 1;
 }

@@ -39,7 +39,7 @@ export class Gestures {
   move(event) {
     const here = this.place(event), before = this.pointers.get(event.pointerId);
     if (!before) {
-      this.onHover(this.at(here, 6));
+      this.onHover(this.at(here, 6), here);
       return;
     }
     if (!this.moved && Math.hypot(here.x - this.start.x, here.y - this.start.y) < STILL) return;

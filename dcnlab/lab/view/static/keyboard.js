@@ -4,7 +4,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 const PAN = 60; // pixels
 
 export class Keyboard {
-  // `actions`: choose(mark), clear(), cut(mark), search(), said(text), help()
+  // `actions`: choose(mark), clear(), cut(mark), search(), said(text), help(), undo()
   constructor(picture, actions) {
     Object.assign(this, { picture, actions });
     const { canvas } = picture;
@@ -31,7 +31,7 @@ export class Keyboard {
 
   anywhere(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const writing = event.target instanceof HTMLInputElement;
+    const writing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.target instanceof HTMLTextAreaElement;
     if (event.key === "Escape") {
       if (writing) event.target.blur();
       this.focus(null);
@@ -39,6 +39,10 @@ export class Keyboard {
     } else if (writing) return;
     else if (event.key === "/") this.actions.search();
     else if (event.key === "0" || event.key === "f") this.actions.fit();
+    else if (event.key === "?") this.actions.help();
+    else if (event.key === "u") this.actions.undo();
+    else if (event.key === "p") this.actions.play();
+    else if (event.key === "," || event.key === ".") this.actions.stepTime(event.key === "." ? 1 : -1);
     else return;
     event.preventDefault();
   }

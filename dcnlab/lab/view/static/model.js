@@ -1,5 +1,8 @@
 // What the page knows: the network, the states of the last minutes, the events; and the time that it shows.
 
+import { episodesOf, ratesAt } from "./episodes.js";
+import { bitsOf, impairmentWords } from "./looks.js";
+
 const MOST_EVENTS = 20_000, MOST_STATES = 900, MOST_RATES = 6e6;
 
 export class Model {
@@ -13,12 +16,38 @@ export class Model {
       this.ports[link.b].push({ index, port: link.b_port, peer: link.a });
     });
     for (const ports of this.ports) ports.sort((one, other) => one.port - other.port);
+    // Servers that hang on one switch, and how many each switch has.
+    this.hostsOf = new Map();
+    this.switchOf = new Map();
+    this.nodes.forEach(({ kind }, node) => {
+      const [one, ...more] = this.ports[node];
+      if (kind !== "server" || !one || more.length || this.nodes[one.peer].kind !== "switch") return;
+      this.switchOf.set(node, one.peer);
+      this.hostsOf.set(one.peer, (this.hostsOf.get(one.peer) ?? 0) + 1);
+    });
     this.events = [];
     this.states = [];    // {at, down, rates, total}: the newest last
     this.at = null;      // the time shown, on the lab's clock; null: now
     this.offset = null;  // seconds from the lab's clock to 1970
     this.counters = null;
+    this.setImpairments(drawing.impairments ?? []);
   }
+
+  // What is imposed on links: their rates, and of other impairments the words, by link.
+  setImpairments(links) {
+    this.capacities = new Map();
+    this.impaired = new Map();
+    for (const { number, impairments, sender } of links) {
+      const rate = bitsOf(impairments.rate), words = impairmentWords(impairments);
+      if (rate) this.capacities.set(number, Math.min(rate, this.capacities.get(number) ?? Infinity));
+      if (!words) continue;
+      const other = this.impaired.get(number);
+      this.impaired.set(number, [other, sender ? `from ${sender} ${words}` : words].filter(Boolean).join(", "));
+    }
+  }
+
+  // The rate that a link is limited to, in bits per second; null: to none.
+  capacity(link) { return this.capacities.get(link) ?? null; }
 
   name(node) { return this.nodes[node].name; }
   linkName(link) { return `${this.name(this.links[link].a)} – ${this.name(this.links[link].b)}`; }
@@ -45,6 +74,11 @@ export class Model {
     this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended, queues, buffers, channels, overruns });
     const most = Math.max(60, Math.min(MOST_STATES, Math.floor(MOST_RATES / rates.length)));
     if (this.states.length > most) this.states.shift();
+  }
+
+  // What links carried before the page was opened: states as the lab has kept them, the oldest first.
+  addHistory(kept) {
+    for (const { at, down, links } of kept) this.addState({ at, down, links, ended: [] });
   }
 
   addEvent(event) {
@@ -81,7 +115,9 @@ export class Model {
     return this.events.slice(first);
   }
 
-  rate(link, direction) { return this.state?.rates[2 * link + direction] ?? 0; }
+  // Of the interval that the time shown is in.
+  get rates() { return this.at === null ? this.state?.rates : ratesAt(this, this.at); }
+  rate(link, direction) { return this.rates?.[2 * link + direction] ?? 0; }
   load(link) { return this.rate(link, 0) + this.rate(link, 1); }
   wall(clock) { return clock + (this.offset ?? 0); }
 
@@ -161,6 +197,13 @@ export class Model {
       .filter((one) => one.begun && one.begun.clock <= until);
   }
 
+  // All failures and repairs.
+  episodes() {
+    const last = this.events.at(-1)?.number;
+    if (!this.found || this.found.last !== last) this.found = { last, episodes: episodesOf(this.events) };
+    return this.found.episodes;
+  }
+
   // What belongs to one convergence: from the first change of a link to the event `converged`.
   episode(event) {
     const here = this.events.indexOf(event);
@@ -180,9 +223,7 @@ function pairsOf({ a, b, pairs }) {
   return a && b ? [[a, b]] : Array.isArray(pairs) ? pairs : [];
 }
 
-const EPISODE = ["link", "learned", "tables", "converged"];
+const EPISODE = ["link", "learned", "tables", "ordered", "converged"];
 
 // The line of an event, as `dcnlab events` has it.
-export function eventText(event) {
-  return `${event.kind.replace("-", " ")}: ${event.text}`;
-}
+export const eventText = (event) => event.text;

@@ -128,7 +128,7 @@ export class Pair {
     this.panel.keepUp(() => {
       place.replaceChildren();
       const points = this.model.pings((pairs) => pairs.some(([from, to]) => from === a && to === b));
-      if (points.length) lineChart(place, points, "RTT", { words: (ms) => `${ms.toFixed(2)} ms` });
+      if (points.length) lineChart(place, points, "RTT", { axis: this.panel.axis(), words: (ms) => `${ms.toFixed(2)} ms`, least: 1 });
     });
   }
 

@@ -1,9 +1,9 @@
 // The side panel: what is chosen, with its load, its table, its path, and what can be done with it.
 
 import { convergenceChart, lineChart, loadChart } from "./charts.js";
-import { impairForm, linkImpairments, scenarioForm } from "./doing.js";
+import { impairForm, linkImpairments, scenarioForm, verifyForm } from "./doing.js";
 import { bits, brief, button, clockTime, count, element, keep } from "./dom.js";
-import { eventText } from "./model.js";
+import { Journal } from "./journal.js";
 import { Pair } from "./pair.js";
 import { ask, file } from "./source.js";
 
@@ -11,7 +11,7 @@ const MOST_ROWS = 40;
 
 export class Panel {
   // `actions`: refresh(), chooseEvent(event), showArrows(arrows), showPaths(paths), playPacket(hops),
-  // openTerminal(node); and isRecording.
+  // openTerminal(node), axis(), hasCut(links, undo); and isRecording.
   constructor(box, model, actions) {
     Object.assign(this, { box, model, ...actions });
     this.serial = 0;
@@ -52,17 +52,17 @@ export class Panel {
     const place = element(box, "div");
     this.keepUp(() => {
       place.replaceChildren();
-      loadChart(place, this.model.series(links), title);
+      loadChart(place, this.model.series(links), title, this.axis());
     });
   }
 
   // Charts of what is there: round-trip times of pings, packets that wait.
   moreCharts(box, { pings = null, ports = [], servers = [], places = servers }) {
     const place = element(box, "div"), { model } = this;
-    const paint = (points, title, words) => { if (points.length) lineChart(place, points, title, { words }); };
+    const paint = (points, title, words, least = 10) => { if (points.length) lineChart(place, points, title, { axis: this.axis(), words, least }); };
     this.keepUp(() => {
       place.replaceChildren();
-      if (pings) paint(model.pings(pings), "RTT of pings, median", (ms) => `${ms.toFixed(2)} ms`);
+      if (pings) paint(model.pings(pings), "RTT of pings, median", (ms) => `${ms.toFixed(2)} ms`, 1);
       if (pings) paint(model.losses(pings), "packets lost by pings and streams", (share) => `${share.toFixed(1)} %`);
       if (places?.length !== 0) paint(someIn(model.overrunSeries(places)), "packets not read in time (overruns)", (number) => `${number} in a second`);
       paint(model.queueSeries(ports), "packets that wait at ports", (number) => String(number));
@@ -80,19 +80,18 @@ export class Panel {
       pings: () => true, places: null, servers: model.nodes.filter(({ kind }) => kind === "server").map(({ name }) => name),
       ports: model.nodes.flatMap(({ name }, node) => model.ports[node].map(({ port }) => `${name}:${port}`)),
     });
-    const latest = element(box, "ol", { class: "latest" });
-    this.keepUp(() => {
-      const events = this.model.events.filter((event) => event.clock <= this.model.shown).slice(-8).reverse();
-      latest.replaceChildren();
-      for (const event of events) this.eventLine(latest, event);
-    });
-    if (!this.isRecording) scenarioForm(box);
+    const journal = new Journal(element(box, "ol", { class: "latest" }), model, this.chooseEvent);
+    this.keepUp(() => journal.update());
+    if (this.isRecording) return;
+    verifyForm(box, (path) => this.showNodes(path));
+    scenarioForm(box);
   }
 
-  eventLine(list, event) {
-    const item = element(list, "li");
-    element(item, "time", {}, clockTime(event.at));
-    button(item, brief(eventText(event)), () => this.chooseEvent(event), { class: "plain" });
+  // The links between nodes that follow each other, named.
+  showNodes(path) {
+    const numbers = path.map((name) => this.model.nodes.findIndex((node) => node.name === name));
+    const links = numbers.slice(1).map((node, place) => this.model.between(numbers[place], node));
+    this.showPaths([links.filter((link) => link !== null)]);
   }
 
   // --- an event -------------------------------------------------------------------
@@ -102,7 +101,7 @@ export class Panel {
     element(box, "p", { class: "quiet" }, clockTime(event.at));
     element(box, "p", {}, event.text);
     if (event.kind === "configured") this.configuration(box, event);
-    const parts = ["link", "learned", "tables", "converged"].includes(event.kind) ? this.model.episode(event) : [];
+    const parts = ["link", "learned", "tables", "ordered", "converged"].includes(event.kind) ? this.model.episode(event) : [];
     if (parts.length > 1) this.convergence(box, parts);
   }
 
@@ -156,12 +155,13 @@ export class Panel {
     impairForm(box, name, state);
   }
 
-  linkRow(table, number, from, text) {
+  linkRow(table, number, from, text, both = false) {
     const row = element(table, "tr"), direction = from === this.model.links[number].a ? 0 : 1;
     element(row, "td", {}, text);
     const cell = element(row, "td", { "data-link": number });
     this.keepUp(() => {
-      cell.textContent = this.model.down.has(number) ? "cut" : bits(this.model.rate(number, direction));
+      const out = bits(this.model.rate(number, direction)), back = bits(this.model.rate(number, 1 - direction));
+      cell.textContent = this.model.down.has(number) ? "cut" : both ? `${out} out, ${back} in` : out;
     });
     return row;
   }
@@ -200,8 +200,10 @@ export class Panel {
     let problem = "";
     const done = await ask(path, "POST").catch((error) => { problem = error.message; });
     const stays = (done?.still_down ?? []).slice(0, MOST_ROWS); // a link that another cause keeps down
+    const undo = !problem && path.endsWith("/fail") ? path.replace(/fail$/, "restore") : null;
     problem ||= stays.map((one) => `${one.link.join("-")} stays down: ${one.because.join(", ")}`).join("; ");
     await this.refresh();
+    if (undo) this.hasCut(done.links, () => this.change(undo));
     if (problem) element(this.box, "p", { class: "problem", role: "alert" }, problem);
   }
 
@@ -223,7 +225,7 @@ export class Panel {
     }
     const table = element(box, "table");
     for (const { index, port, peer } of ports.slice(0, MOST_ROWS)) {
-      const row = this.linkRow(table, index, number, `port ${port} → ${model.name(peer)}`);
+      const row = this.linkRow(table, index, number, `port ${port} → ${model.name(peer)}`, true);
       this.cutButton(element(row, "td"), index);
     }
     if (ports.length > MOST_ROWS) element(box, "p", { class: "quiet" }, `and ${ports.length - MOST_ROWS} more ports`);

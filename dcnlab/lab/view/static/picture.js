@@ -2,14 +2,17 @@
 // window; while the picture is moved, the copy is moved.  What is chosen or pointed at is painted over it.
 
 import { DASHES, LINES } from "./colouring.js";
-import { bits, share } from "./dom.js";
+import { MARGIN as MARGIN_OF_FIT } from "./camera.js";
+import { bits, count } from "./dom.js";
+import { FONT, LEAST, paintBadges, paintNamesBeside } from "./names.js";
+import { lookOf, scales, STEPS, widthOf } from "./looks.js";
 
 const MARGIN = 0.3;        // of the window, around it in the copy
 const LARGE = 300;         // from so many nodes: thin links, and details only where there is room for them
-const LEAST = 1.6;         // pixels: the radius of nodes where there is no room for them
 const FAINT = 0.4;         // opacity of links that pass through nodes that they do not join
 const TEXT = 6.5;          // pixels: names are shown in nodes with such a radius
-const STEPS = 8;           // of the colour scale
+const MOST_LETTERS = 5;    // of a name inside its node
+const MOST_WORDS = 40;     // cut or impaired links that have a word beside them
 
 export class Picture {
   constructor(canvas, model, geometry, camera) {
@@ -18,8 +21,9 @@ export class Picture {
     this.copy = document.createElement("canvas");
     this.copied = null;      // the camera of the copy
     this.stale = true;
+    this.onFold = () => {};  // hosts became badges of their switches, or are drawn again
     this.times = [];         // milliseconds that frames took, for the benchmark
-    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null, tree: [], links: new Map(), paths: [], packet: null };
+    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null, tree: [], links: new Map(), paths: [], packet: null, motion: null };
     this.servers = model.nodes.flatMap((node, number) => node.kind === "server" ? [number] : []);
     this.switches = model.nodes.flatMap((node, number) => node.kind === "server" ? [] : [number]);
     this.readColours();
@@ -31,8 +35,9 @@ export class Picture {
     const style = getComputedStyle(document.documentElement);
     this.colour = (name) => this.colours[name] ??= style.getPropertyValue(`--${name}`).trim();
     this.colours = {};
-    this.steps = Array.from({ length: STEPS + 1 }, (_, step) =>
-      `color-mix(in oklab, ${this.colour("hot")} ${Math.round(100 * step / STEPS)}%, ${this.colour("cold")})`);
+    const mix = (from, to, part) => `color-mix(in oklab, ${to} ${Math.round(100 * part)}%, ${from})`;
+    Object.assign(this, scales(this.colour, mix));
+    this.steps = this.known;
     this.change();
   }
 
@@ -41,6 +46,10 @@ export class Picture {
     this.dense = dense;
     this.canvas.width = Math.max(1, Math.round(box.width * dense));
     this.canvas.height = Math.max(1, Math.round(box.height * dense));
+    if (this.camera.fitted) {
+      this.geometry.fill(box.width - 2 * MARGIN_OF_FIT, box.height - 2 * MARGIN_OF_FIT);
+      this.camera.around(this.geometry.bounds);
+    }
     this.camera.resize(box.width, box.height);
     this.change();
   }
@@ -102,6 +111,7 @@ export class Picture {
     const width = camera.width + 2 * aside.x, height = camera.height + 2 * aside.y;
     copy.width = Math.round(width * dense);
     copy.height = Math.round(height * dense);
+    this.geometry.see(camera.scale);
     const corner = camera.world({ x: -aside.x, y: -aside.y });
     this.copied = { x: camera.x, y: camera.y, scale: camera.scale, corner, width, height };
     const context = copy.getContext("2d", { alpha: false }), scale = camera.scale * dense;
@@ -110,27 +120,38 @@ export class Picture {
     context.setTransform(scale, 0, 0, scale, -corner.x * scale, -corner.y * scale);
     context.lineCap = "round";
     this.seen = this.seenNodes(corner, width, height);
+    this.paintCoast(context);
     this.paintLinks(context);
     this.paintNodes(context);
+  }
+
+  // Where the network is on a map, its coast.
+  paintCoast(context) {
+    if (!this.model.coast) return;
+    const path = new Path2D();
+    for (const line of this.model.coast) line.forEach(([x, y], index) => { if (index) path.lineTo(x, y); else path.moveTo(x, y); });
+    context.strokeStyle = this.colour("coast");
+    context.lineWidth = 1 / this.camera.scale;
+    context.stroke(path);
   }
 
   seenNodes(corner, width, height) {
     const { radius } = this.geometry, { scale } = this.camera;
     const right = corner.x + width / scale + radius, bottom = corner.y + height / scale + radius;
-    return this.model.nodes.map(({ x, y }) =>
-      x > corner.x - radius && x < right && y > corner.y - radius && y < bottom);
+    return this.model.nodes.map(({ x, y }, number) => !this.geometry.isFolded(number)
+      && x > corner.x - radius && x < right && y > corner.y - radius && y < bottom);
   }
 
   paintLinks(context) {
-    const { model, geometry, camera } = this, down = model.down, state = model.state;
-    const idle = new Path2D(), faint = new Path2D(), cut = new Path2D(), busy = this.steps.map(() => null);
+    const { model, geometry, camera } = this, down = model.down, thin = this.large ? 0.7 : 1.4;
+    const idle = new Path2D(), faint = new Path2D(), busy = new Map();
+    this.paintHalos(context, down);
     model.links.forEach((link, number) => {
-      const load = state ? state.rates[2 * number] + state.rates[2 * number + 1] : 0;
-      const part = down.has(number) ? undefined : share(load);
-      const path = part === undefined ? cut : part === null ? (link.faint ? faint : idle) : busy[Math.round(part * STEPS)] ??= new Path2D();
-      geometry.trace(path, number);
+      if (down.has(number) || geometry.isFoldedLink(number)) return;
+      const look = lookOf(model, number), key = look && `${look.known ? "known" : "plain"} ${look.step}`;
+      if (look && !busy.has(key)) busy.set(key, { look, path: new Path2D() });
+      geometry.trace(look ? busy.get(key).path : link.faint ? faint : idle, number);
     });
-    const thin = this.large ? 0.7 : 1.4;
     context.strokeStyle = this.colour("link");
     context.globalAlpha = this.large ? 0.55 : 1;
     context.lineWidth = thin / camera.scale;
@@ -138,22 +159,72 @@ export class Picture {
     context.globalAlpha = FAINT;
     context.stroke(faint);
     context.globalAlpha = 1;
-    busy.forEach((path, step) => {
-      if (!path) return;
-      context.strokeStyle = this.steps[step];
-      context.lineWidth = (thin + (this.large ? 3 : 5) * step / STEPS) / camera.scale;
+    for (const { look, path } of [...busy.values()].sort((one, other) => one.look.step - other.look.step)) {
+      context.strokeStyle = this[look.known ? "known" : "plain"][look.step];
+      context.lineWidth = widthOf(look, thin, this.large ? 3.5 : 6.5) / camera.scale;
       context.stroke(path);
-    });
-    this.dashed(context, cut);
+    }
+    for (const number of down) this.paintCut(context, number, 2.2, down.size <= MOST_WORDS);
+    this.paintImpairments(context, down);
   }
 
-  dashed(context, path) {
-    const { scale } = this.camera;
+  // A cut link: dashed, with a cross, and a word where there is room.
+  paintCut(context, number, width, withWord = false) {
+    const { scale } = this.camera, path = new Path2D(), cross = new Path2D(), { x, y } = this.geometry.along(number, 0.5);
+    this.geometry.trace(path, number);
     context.strokeStyle = this.colour("cut");
-    context.lineWidth = 2.2 / scale;
-    context.setLineDash([2 / scale, 6 / scale]);
+    context.lineWidth = width / scale;
+    context.setLineDash([6 / scale, 6 / scale]);
     context.stroke(path);
     context.setLineDash([]);
+    const size = Math.min(5 / scale, this.geometry.radius);
+    for (const side of [1, -1]) {
+      cross.moveTo(x - size, y - side * size);
+      cross.lineTo(x + size, y + side * size);
+    }
+    context.lineWidth = (width + 0.6) / scale;
+    context.stroke(cross);
+    if (withWord) this.word(context, "cut", x, y + size, "cut");
+  }
+
+  // Impaired links have a halo, and what is imposed on them as a label.
+  paintHalos(context, down) {
+    const path = new Path2D();
+    for (const number of this.model.impaired.keys()) if (!down.has(number)) this.geometry.trace(path, number);
+    context.strokeStyle = this.colour("halo");
+    context.lineWidth = (this.large ? 5 : 11) / this.camera.scale;
+    context.globalAlpha = 0.55;
+    context.stroke(path);
+    context.globalAlpha = 1;
+  }
+
+  paintImpairments(context, down) {
+    const { impaired } = this.model;
+    if (impaired.size > MOST_WORDS) return;
+    for (const [number, words] of impaired) {
+      if (down.has(number)) continue;
+      const { x, y } = this.geometry.along(number, 0.5);
+      this.word(context, words, x, y, "ink");
+    }
+  }
+
+  // A word below a point, on paper.
+  word(context, text, x, y, colour) {
+    const { scale } = this.camera, size = 11;
+    context.save();
+    context.translate(x, y);
+    context.scale(1 / scale, 1 / scale);
+    context.font = `${size}px ${FONT}`;
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    const width = context.measureText(text).width;
+    context.globalAlpha = 0.85;
+    context.fillStyle = this.colour("paper");
+    context.fillRect(-width / 2 - 2, 2, width + 4, size + 2);
+    context.globalAlpha = 1;
+    context.fillStyle = this.colour(colour);
+    context.fillText(text, 0, 3);
+    context.restore();
   }
 
   paintNodes(context) {
@@ -168,7 +239,14 @@ export class Picture {
       context.stroke(path);
       this.paintNames(context, shown, this.colour("ink"));
     }
+    this.named = paintNamesBeside(context, this);
+    this.onFold(this.geometry.folded);
+    if (this.geometry.folded) paintBadges(context, this);
   }
+
+  // Whether a name is written inside its node.
+  fits(name) { return name.length <= MOST_LETTERS && this.geometry.radius * this.camera.scale >= TEXT; }
+
 
   // The faces of nodes that have a colour of their own, all of one colour at once.
   paintTints(context, numbers) {
@@ -195,13 +273,13 @@ export class Picture {
 
   paintNames(context, numbers, colour) {
     const r = this.geometry.radius;
-    if (r * this.camera.scale < TEXT) return;
     context.fillStyle = colour;
     context.textAlign = "center";
     context.textBaseline = "middle";
     // Fonts have whole pixels: text is written ten times as large, on a scale ten times as small.
     for (const number of numbers) {
       const node = this.model.nodes[number];
+      if (!this.fits(node.name) || node.title) continue;
       context.save();
       context.translate(node.x, node.y);
       context.scale(r / 100, r / 100);
@@ -231,6 +309,7 @@ export class Picture {
     for (const node of marks.nodes) this.paintChosen(context, node);
     if (marks.focus) this.paintFocus(context, marks.focus);
     if (marks.packet) this.paintPacket(context, marks.packet);
+    marks.motion?.paint(context, this);
   }
 
   endsOf(links) { return new Set(links.flatMap((link) => [this.model.links[link].a, this.model.links[link].b])); }
@@ -260,7 +339,8 @@ export class Picture {
       return;
     }
     for (const { index, peer } of this.model.ports[node]) {
-      this.strokeLink(context, index, this.model.down.has(index) ? "cut" : "ink", 2);
+      if (this.model.down.has(index)) this.paintCut(context, index, 2.6, true);
+      else this.strokeLink(context, index, "ink", 2);
       this.repaint(context, peer);
     }
     this.repaint(context, node);
@@ -268,7 +348,13 @@ export class Picture {
 
   // A link, with its ends over it.
   paintLink(context, number) {
-    this.strokeLink(context, number, this.model.down.has(number) ? "cut" : "ink", 3);
+    if (this.model.down.has(number)) this.paintCut(context, number, 4, true);
+    else {
+      const words = this.model.impaired.get(number), { x, y } = this.geometry.along(number, 0.5);
+      if (words) this.strokeLink(context, number, "halo", 12, 0.8);
+      this.strokeLink(context, number, "ink", 3);
+      if (words) this.word(context, words, x, y, "ink");
+    }
     for (const end of ["a", "b"]) this.repaint(context, this.model.links[number][end]);
   }
 
@@ -353,17 +439,19 @@ export class Picture {
   // --- for others ---------------------------------------------------------------
 
   title(mark) {
-    const { model } = this;
-    if (mark.link !== undefined) {
-      return `${model.linkName(mark.link)}: ${model.down.has(mark.link) ? "cut" : bits(model.load(mark.link))}`;
+    const { model } = this, { link } = mark;
+    if (link === undefined) {
+      const node = model.nodes[mark.node];
+      const hosts = this.geometry.folded && model.hostsOf.get(mark.node);
+      return `${node.name} ${node.label === node.name ? "" : node.label}${node.ipv4 ? ` ${node.ipv4}` : ""}${hosts ? ` · ${count(hosts, "host")}` : ""}`;
     }
-    const node = model.nodes[mark.node];
-    return `${node.name} ${node.label}${node.ipv4 ? ` ${node.ipv4}` : ""}`;
+    if (model.down.has(link)) return `${model.linkName(link)}: cut`;
+    const rate = model.capacity(link), words = model.impaired.get(link);
+    const loads = [0, 1].map((direction) => `${"→←"[direction]} ${bits(model.rate(link, direction))}`).join("  ");
+    return `${model.linkName(link)}: ${loads}${rate ? ` of ${bits(rate)}` : ""}${words ? ` · ${words}` : ""}`;
   }
 
   png() {
     return new Promise((resolve) => { this.paint(); this.canvas.toBlob(resolve, "image/png"); });
   }
 }
-
-const FONT = 'system-ui, "DejaVu Sans", sans-serif';

@@ -1,16 +1,19 @@
 // The picture as an SVG file, as it is on the screen, whole.
 
 import { DASHES, LINES } from "./colouring.js";
-import { share } from "./dom.js";
+import { lookOf, scales, widthOf } from "./looks.js";
 
 export function svgOf({ model, geometry, camera, colour, marks }) {
   const { left, top, right, bottom } = camera.bounds, r = geometry.radius, { down } = model;
   const line = (number, look) => `<path d="${curve(geometry, number)}" ${look}/>`;
+  const { known: steps, plain } = scales(colour, mixed);
+  const halos = [...model.impaired.keys()].filter((number) => !down.has(number))
+    .map((number) => line(number, `stroke="${colour("halo")}" stroke-width="11" opacity=".55"`));
   const links = model.links.map((_, number) => {
-    if (down.has(number)) return line(number, `stroke="${colour("cut")}" stroke-width="2" stroke-dasharray="2 6"`);
-    const part = share(model.load(number));
-    return part === null ? line(number, `stroke="${colour("link")}" stroke-width="1.2"`)
-      : line(number, `stroke="${mixed(colour("cold"), colour("hot"), part)}" stroke-width="${(1.4 + 5 * part).toFixed(1)}"`);
+    if (down.has(number)) return line(number, `stroke="${colour("cut")}" stroke-width="2.2" stroke-dasharray="6 6"`);
+    const look = lookOf(model, number);
+    return look ? line(number, `stroke="${(look.known ? steps : plain)[look.step]}" stroke-width="${widthOf(look, 1.4, 6.5).toFixed(1)}"`)
+      : line(number, `stroke="${colour("link")}" stroke-width="1.2"`);
   });
   const tree = marks.tree.map((number) => line(number, `stroke="${colour("ink")}" stroke-width="2.5" opacity=".7"`));
   const full = [...marks.links].map(([number, part]) =>
@@ -25,10 +28,24 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
     `<title>${escaped(`${model.topology} with ${model.scheme}`)}</title>`,
     `<rect x="${left}" y="${top}" width="100%" height="100%" fill="${colour("paper")}"/>`,
     '<g fill="none" stroke-linecap="round">',
-    ...[...links, ...full, ...tree, ...parallel, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
+    ...(model.coast ?? []).map((points) => `<path d="M${points.map((point) => point.join(" ")).join("L")}" stroke="${colour("coast")}" vector-effect="non-scaling-stroke"/>`),
+    ...[...halos, ...links, ...full, ...tree, ...parallel, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
+    ...[...down].map((number) => crossOf(geometry.along(number, 0.5), 0.4 * r, colour("cut"))),
+    ...[...down].map((number) => wordOf(geometry.along(number, 0.5), "cut", r, colour("cut"))),
+    ...[...model.impaired].filter(([number]) => !down.has(number))
+      .map(([number, words]) => wordOf(geometry.along(number, 0.5), words, r, colour("ink"))),
     ...model.nodes.map((node, number) => nodeOf(node, r, colour, opaque(marks.colours?.get(number)))),
     ...marks.arrows.map((arrow) => arrowOf(arrow, geometry, colour("path"))), "</svg>", "",
   ].join("\n");
+}
+
+function crossOf({ x, y }, size, stroke) {
+  const lines = [1, -1].map((side) => `M${x - size} ${y - side * size}L${x + size} ${y + side * size}`).join("");
+  return `<path d="${lines}" stroke="${stroke}" stroke-width="2.8" vector-effect="non-scaling-stroke"/>`;
+}
+
+function wordOf({ x, y }, text, r, fill) {
+  return `<text x="${x}" y="${y + 0.8 * r}" font-size="${0.6 * r}" fill="${fill}" text-anchor="middle" font-family="sans-serif">${escaped(text)}</text>`;
 }
 
 // A next hop: a triangle on its link, as large as its share.
@@ -49,12 +66,13 @@ function curve(geometry, number) {
   return `M${geometry.nodes[a].x} ${geometry.nodes[a].y}Q${x} ${y} ${geometry.nodes[b].x} ${geometry.nodes[b].y}`;
 }
 
-function nodeOf({ name, kind, label, x, y }, r, colour, face) {
+function nodeOf({ name, kind, label, title, x, y }, r, colour, face) {
   const look = `fill="${face ?? colour(`${kind}-face`)}" stroke="${colour(kind)}" stroke-width="${r / 8}"`;
   const shape = kind === "server" ? `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`
     : `<rect x="${x - r}" y="${y - r}" width="${2 * r}" height="${2 * r}" rx="${r / 3}" ${look}/>`;
-  const text = `<text x="${x}" y="${y}" font-size="${(name.length > 3 ? 0.68 : 0.85) * r}" fill="${colour("ink")}"`
-    + ` text-anchor="middle" dominant-baseline="central" font-family="sans-serif">${name}</text>`;
+  const isBeside = title || name.length > 5, size = (isBeside || name.length > 3 ? 0.68 : 0.85) * r;
+  const text = `<text x="${x}" y="${isBeside ? y + r + 0.6 * size : y}" font-size="${size}" fill="${colour("ink")}"`
+    + ` text-anchor="middle" dominant-baseline="central" font-family="sans-serif">${escaped(title ?? name)}</text>`;
   return `<g><title>${escaped(`${name} ${label}`)}</title>${shape}${text}</g>`;
 }
 

@@ -6,8 +6,8 @@ import { ask, post, stream } from "./source.js";
 const VENDOR = "./vendor/";
 
 export class TerminalWindow {
-  constructor(box) {
-    this.box = box;
+  constructor(box, lab) {
+    Object.assign(this, { box, lab });
     this.closing = () => {};
   }
 
@@ -20,12 +20,28 @@ export class TerminalWindow {
     button(bar, "Close", () => this.close(), { id: "close-terminal" });
     const found = await xterm().catch(() => null);
     if (!found) {
-      element(this.box, "p", { class: "problem", role: "alert" },
-        "xterm.js is not installed here: run `make assets` (needs npm), or use `dcnlab exec`.");
+      this.offerCommand(node);
       return;
     }
     const problem = (error) => element(this.box, "p", { class: "problem", role: "alert" }, error.message);
     await this.run(found, node, place).catch(problem);
+  }
+
+  // Without xterm.js: the command that opens a terminal elsewhere.
+  offerCommand(node) {
+    const line = `dcnlab exec ${this.lab} ${node} bash`;
+    const row = element(this.box, "p", { class: "command", role: "alert" });
+    row.append("This dcnlab has no xterm.js (`make assets` installs it). In a terminal: ");
+    const code = element(row, "code", {}, line);
+    const made = button(row, "Copy", async () => {
+      try {
+        await navigator.clipboard.writeText(line);
+        made.textContent = "Copied";
+      } catch { // the browser does not let pages write there: the line is selected, to be copied by hand
+        getSelection().selectAllChildren(code);
+      }
+    }, { id: "copy-command" });
+    code.after(made);
   }
 
   async run({ Terminal, FitAddon }, node, place) {

@@ -5,7 +5,7 @@ import { eventText } from "./model.js";
 
 const ROWS = [
   { title: "links", kinds: ["link"], colour: (event) => event.up ? "path" : "cut" },
-  { title: "routing", kinds: ["learned", "tables", "converged", "configured", "switch"], colour: (event) => event.error ? "cut" : "server" },
+  { title: "routing", kinds: ["learned", "tables", "ordered", "converged", "configured", "switch"], colour: (event) => event.error ? "cut" : "server" },
   { title: "traffic", kinds: ["measurement", "measurement-ended"], colour: (event) => event.error ? "cut" : "switch" },
   { title: "commands", kinds: ["command", "command-ended", "lab", "dropped"], colour: () => "quiet" },
   { title: "alarms", kinds: ["process-ended", "process-restarted", "alarm"], colour: () => "cut" },
@@ -15,8 +15,9 @@ export const HEIGHT = TOP + LOAD + ROWS.length * ROW + AXIS;
 const ROW_OF = new Map(ROWS.flatMap((row, index) => row.kinds.map((kind) => [kind, index])));
 
 export class Timeline {
-  constructor(canvas, model, picture, { onTime, onEvent }) {
-    Object.assign(this, { canvas, model, picture, onTime, onEvent });
+  // `onTime(at)`, `onEvent(event)` when one is chosen, `onSpan()` when another part of the time is shown.
+  constructor(canvas, model, picture, { onTime, onEvent, onSpan }) {
+    Object.assign(this, { canvas, model, picture, onTime, onEvent, onSpan });
     this.context = canvas.getContext("2d");
     this.span = 120; // seconds
     this.hover = null;
@@ -41,6 +42,12 @@ export class Timeline {
   }
 
   // --- times and places -------------------------------------------------------
+
+  // The time that charts show as well.
+  get axis() {
+    const { until } = this;
+    return { from: until - this.span, until, at: this.model.at, wall: (clock) => this.model.wall(clock) };
+  }
 
   get until() {
     const { at, newest } = this.model;
@@ -206,6 +213,7 @@ export class Timeline {
   wheel(event) {
     event.preventDefault();
     this.span = Math.min(1800, Math.max(2, this.span * Math.exp(event.deltaY / 500)));
+    this.onSpan();
     this.request();
   }
 

@@ -1,0 +1,156 @@
+"""Links: what was changed, what keeps them down, what they have carried, impairments, queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+from dcnlab.lab.contract.answer import ABSENT, Answer
+from dcnlab.lab.contract.fields import word
+from dcnlab.lab.contract.operation import Operation
+
+A = TypeVar("A")
+
+#: Names that a line of text lists before it says how many more there are.
+_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts(Answer):
+    """What the user has cut: the numbers of ``links`` that were cut by themselves, and the names of ``nodes``
+    that were cut with all their links."""
+
+    links: list[int] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class DownLink(Answer):
+    """A link that is down: its ends (and which it is of several), its number, and why, one line a cause."""
+
+    link: list[str]
+    number: int
+    because: list[str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkChange(Answer):
+    """Links that have failed or were restored.
+
+    ``detection_ms`` is the time until an agent or the controller had noticed, in milliseconds (None where
+    nothing changed); ``converged_ms`` until all tables and agents agreed; ``tables_ms`` the part of it in which
+    ``flow_mods`` flow messages went to ``switches`` switches.  Where nodes changed in an order without loops
+    they did in ``turns``, and that took ``order_ms``; 0 where all changed at once.  ``silent`` agents do not
+    answer.  ``repair`` tells how schemes that repair their tables have done it; None for others.
+    ``still_down`` are those of the links that were restored and are down nevertheless: their node is cut too,
+    for example.
+    """
+
+    links: list[int]
+    up: bool
+    silent: list[str]
+    still_down: list[DownLink] = field(default_factory=list)
+    detection_ms: float | None
+    converged_ms: float
+    flow_mods: int
+    switches: int
+    tables_ms: float
+    turns: int = 0
+    order_ms: float = 0.0
+    repair: Mapping[str, int | float] | None = field(default=None, metadata=ABSENT)
+
+    def notes(self) -> list[str]:
+        """What keeps links down, one line for each cause but the agents in ``silent``."""
+        named = {f"the agent of {server} does not answer" for server in self.silent}
+        by_cause: dict[str, list[str]] = {}
+        for one in self.still_down:
+            for cause in (cause for cause in one.because if cause not in named):
+                by_cause.setdefault(cause, []).append("-".join(one.link))
+        return [
+            f"{_some(links)} {'stay' if len(links) > 1 else 'stays'} down: {cause}"
+            for cause, links in by_cause.items()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Queue(Answer):
+    """A port with a queue: the packets and bytes that wait now, and the packets dropped since the launch."""
+
+    node: str
+    port: int
+    to: str
+    packets: int
+    bytes: int
+    dropped: int
+
+
+@dataclass(frozen=True, eq=False)
+class LinkCounts(Answer):
+    """What links had carried at a time of the monotonic clock: by link the bytes from its end a to b and from b
+    to a; and the links that were down."""
+
+    at: float
+    down: list[int]
+    links: list[list[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class ImpairedLink(Answer):
+    """The impairments of one link: its two nodes (and which it is of several), its number, the values, and what
+    imposes each; ``sender``: only in the direction in which that node sends."""
+
+    link: tuple[str, ...]
+    number: int
+    impairments: Mapping[str, str]
+    by: Mapping[str, str]
+    sender: str = field(default="", metadata=ABSENT)
+
+
+@dataclass(frozen=True, eq=False)
+class ImpairedLinks(Answer):
+    """Links and their impairments."""
+
+    links: list[ImpairedLink]
+
+
+@dataclass(frozen=True)
+class LinkOperation(Operation[A]):
+    """Base of operations on a link, or on a node with all its links."""
+
+    kind: str = word("A link, or a node with all its links.", metavar="link|node", complete="kinds")
+    names: tuple[str, ...] = word(
+        "The two nodes of the link, a port such as s0:3, or the node.", metavar="A [B [NUMBER]]"
+    )
+
+    @classmethod
+    def of(cls, *names: str) -> Self:
+        """The link between two nodes, all links of one node, or the link at a port.
+
+        The names ``"s0", "s1", "2"`` are the second of several links between two nodes, ``"s0:3"`` is the one
+        at port 3 of s0.
+        """
+        return cls(kind_of(names), names)
+
+    def change(self, lab: Any, up: bool) -> LinkChange:
+        """Have the coordinator cut or restore the links; returns when the lab has converged."""
+        node = lab.node(self.names[0]) if self.kind == "node" and self.names else None
+        change: LinkChange = lab.change_links(lab.links_named(self.kind, list(self.names)), node, up=up)
+        return change
+
+    @classmethod
+    def at_path(cls, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """``{link}`` or ``{node}``; a link by its names."""
+        ((kind, names),) = parameters.items()
+        return {"kind": kind, "names": names if kind == "link" else (names,)}
+
+
+def kind_of(names: Sequence[str]) -> str:
+    """Whether names are those of a link, by its ends or by a port such as ``s0:3``, or a node's."""
+    _, colon, port = names[0].rpartition(":")
+    return "link" if len(names) > 1 or (colon and port.isdecimal()) else "node"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,151 @@
+"""How agents, controller and switches of a machine follow link state: all at once, or in an order.
+
+In an order each turn begins when the nodes of the one before forward by what they were told: the farthest from
+a failure first, the nearest to what was restored first (:mod:`topos.stages`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from controller.client import ControllerError
+from dcnlab.lab.control.holders import state_of
+from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.events.kinds import ChangedInOrder, LearnedFailures
+from dcnlab.lab.network import flooding
+from dcnlab.lab.running.processes import supervised
+from topos.graph import LinkState
+from topos.stages import stages
+
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.machine import Apply
+    from dcnlab.lab.emulation.running import Running
+    from dcnlab.lab.events.journal import Journal
+    from dcnlab.lab.running.processes.supervision import Supervision
+    from dcnlab.lab.switchpath.driver import SwitchFastPath
+
+#: Seconds for the controller to converge on link state; agents have as long.
+_TIMEOUT = 30.0
+
+
+class Following:
+    """What tells processes of the failures that the lab knows, and waits until they follow."""
+
+    def __init__(
+        self, running: Running, supervision: Supervision, journal: Journal, switch_path: SwitchFastPath | None
+    ) -> None:
+        self._running, self._supervision, self._journal = running, supervision, journal
+        self._switch_path = switch_path
+        #: The last change in an order.
+        self.in_order: ChangedInOrder | None = None
+
+    def follow(self, update: Apply) -> object:
+        """Send link state to the agents and the controller and wait until both have converged: what they were
+        told, which is not told again where agents exchange link state themselves
+        (:mod:`dcnlab.lab.network.flooding`).
+
+        A controller that works is waited for in any case: what a switch reported to it becomes tables somewhat
+        later.
+        """
+        running, config = self._running, self._running.config
+        to_agents, to_controller = self._to_tell(update)
+        if running.flooding is not None:
+            running.flooding.follow(update.down)
+            if config.routed:  # what the switches have learnt leads along the tree of before
+                openvswitch.forget_addresses(supervised.working_shards(running))
+        if config.link_state == "agents" and update.told == (to_agents, to_controller):
+            if not self.controller_is_silent():
+                self._converge_tables(to_controller)
+            return to_agents, to_controller
+        self._supervision.settle()
+        problem = self._tell(update, to_agents, to_controller)
+        running.introduce_hosts(running.scheme.with_failures(LinkState(update.down)))
+        if problem:
+            raise LabError(problem)
+        return to_agents, to_controller
+
+    def await_tables(self) -> None:
+        """Wait until switches forward by the tables that they have now, and by nothing that was cached."""
+        if self._switch_path is not None:
+            self._switch_path.await_tables()  # the kernel forwards for the switches
+        openvswitch.purge_datapath_caches(supervised.working_shards(self._running))
+
+    def controller_is_silent(self) -> bool:
+        """Whether the lab has a controller that has ended or is stopped."""
+        controller = self._running.controller
+        return controller is not None and state_of(controller.process.pid) in ("", "T", "Z")
+
+    # --- inside ---------------------------------------------------------------
+
+    def _to_tell(self, update: Apply) -> tuple[LinkState, LinkState]:
+        """The failed links to tell agents and controller of."""
+        state, silent = LinkState(update.down), LinkState(update.silent)
+        if self._running.config.link_state == "lab":
+            return state, state
+        scheme = self._running.scheme
+        to_controller = flooding.to_controller(scheme, state, silent, update.elsewhere)
+        return flooding.to_agents(scheme, state, silent), to_controller
+
+    def _tell(self, update: Apply, to_agents: LinkState, to_controller: LinkState) -> str:
+        """Tell agents and controller, in turns; what is wrong with the controller: agents follow anyway."""
+        agents, problem, begun = self._running.agents, "", time.monotonic()
+        turns = self._turns(update, to_agents)
+        for place, turn in enumerate(turns or [None]):
+            later = [node for others in turns[place + 1 :] for node in others]
+            if agents is not None:
+                servers = range(self._running.fabric.servers)
+                agents.links(to_agents.down, [node for node in later if node in servers] if turns else None)
+            try:
+                self._tell_controller(update, to_controller, turn, last=not later)
+            except (ControllerError, LabError) as error:
+                problem = str(error)
+            if agents is not None:
+                agents.wait_links(to_agents.down)
+        if agents is not None:
+            self._journal.add(LearnedFailures("all agents", sorted(to_agents.down), update.revision))
+        if turns:
+            ms = round(1000 * (time.monotonic() - begun), 2)
+            self.in_order = ChangedInOrder(len(turns), ms, update.revision)
+            self._journal.add(self.in_order)
+        return problem
+
+    def _turns(self, update: Apply, state: LinkState) -> list[list[int]]:
+        """The nodes that change at each turn; none where all do at once, or nobody knows what they follow."""
+        if self._running.config.update_order != "loop-free" or not isinstance(update.told, tuple):
+            return []
+        changed = state.down ^ update.told[0].down
+        return stages(self._running.fabric, changed, bool(state.down & changed)) if changed else []
+
+    def _tell_controller(self, update: Apply, state: LinkState, turn: Sequence[int] | None, last: bool) -> None:
+        """Have tables follow: all, or those of the switches of a turn."""
+        servers = self._running.fabric.servers
+        switches = None if turn is None else [node for node in turn if node >= servers]
+        if switches == [] and not last:
+            return
+        if not self._converge_tables(state, switches):
+            return
+        if turn is not None:
+            self.await_tables()
+        if last:
+            self._journal.add(LearnedFailures("the controller", sorted(state.down), update.revision))
+
+    def _converge_tables(self, state: LinkState, among: Sequence[int] | None = None) -> bool:
+        """Tell the controller of failures and wait until the tables follow, also where it is started again
+        meanwhile; False without a controller."""
+        controller = self._running.controller
+        if controller is None or not self._running.choice.tables:
+            return False
+        if state_of(controller.process.pid) == "T":
+            raise LabError("the controller does not answer: it is stopped")
+        try:
+            controller.converge(state.down, _TIMEOUT, among)
+        except ControllerError:
+            self._supervision.settle()
+            started = self._running.controller
+            if started is None or started is controller:
+                raise
+            started.converge(state.down, _TIMEOUT, among)
+        return True

@@ -1,0 +1,9 @@
+"""The processes that a lab cannot do without: watched, started again, and reported.
+
+supervised.py   each kind, with what it takes to start it again
+supervision.py  watches them and starts them again
+backoff.py      how often, and when
+restarts.py     what follows from a restart, and what users may restart
+health.py       those that have ended and do not run again yet
+reports.py      what the journal says of them
+"""

@@ -1,0 +1,223 @@
+"""All pairs of a network checked in compiled code; what is wrong with a pair is then followed state by state.
+
+After a failure only those destinations are searched again whose packets cross a link that is down, or
+meet a table that has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from addressing.header import Header
+from addressing.rule import RuleScheme
+from addressing.scheme import Scheme
+from addressing.schemes.shortest import Shortest
+from addressing.table import Entry, compile_table
+from dcnlab.verifier import kernel
+from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
+from dcnlab.verifier.compiled import Store, network
+from dcnlab.verifier.kernel import Bytes, Flags, Longs
+from dcnlab.verifier.offline import Offline, Place, Tables
+from dcnlab.verifier.search import LOOPS, LOST
+from topos.graph import LinkState
+
+_ROOM, _ASKED = 1 << 14, 1 << 12
+
+
+class Compiled:
+    """The tables of a scheme as arrays, and what was found of each destination while all links were up."""
+
+    def __init__(self, whole: Tables) -> None:
+        self.whole, self.scheme = whole, whole.scheme
+        self._model = Offline(whole)
+        self.fabric = self.scheme.fabric
+        self.store = Store(self.fabric.size)
+        self._asked = np.zeros(self.fabric.size, np.bool_)
+        self._work, self._turn = kernel.room(_ROOM), 0
+        self._servers = range(self.fabric.servers) if self.fabric.relaying else range(0)
+        self.entries = self._compiled(whole, (*self._servers, *whole.switches))
+        self.store.add(self.entries, self._model.may_return)
+        if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
+            self.store.by_port[: self.fabric.servers] = True
+        self._network: kernel.Network | None = None
+        self._found: _Found | None = None
+
+    def _compiled(self, tables: Tables, nodes: Iterable[int]) -> dict[int, tuple[Entry, ...]]:
+        """The entries of nodes: those of switches, and servers' forwarding classes."""
+        scheme = tables.scheme
+        return {
+            node: compile_table(scheme, node, scheme.known).entries
+            if self.fabric.is_server(node)
+            else tables[node].entries
+            for node in nodes
+        }
+
+    @contextmanager
+    def _in_place(self, model: Offline) -> Iterator[dict[int, tuple[Entry, ...]]]:
+        """Nodes do what ``model`` says; the tables of those that changed."""
+        changed: dict[int, tuple[Entry, ...]] = {}
+        if model.tables is not self.whole:
+            scheme, before = model.scheme, self.scheme
+            if len(self._servers):
+                scheme.prepare_tables(self._servers)
+            servers = [node for node in self._servers if not scheme.keeps_table(node, before)]
+            changed = self._compiled(model.tables, (*servers, *model.tables.needed))
+            changed = {node: entries for node, entries in changed.items() if entries != self.entries[node]}
+            self.store.replace(changed, model.may_return, self.entries)
+        for node in model.knowing_more():
+            self.store.ask(node)
+            self._asked[node] = True
+        self._network = None
+        try:
+            yield changed
+        finally:
+            self._network = None
+            self._asked[:] = False
+            self.store.restore()
+
+    def check(self, model: Offline, losses: bool = True) -> Report:
+        """As :meth:`Check.pairs` of all pairs; ``model`` has the tables of this scheme, with other failures."""
+        with self._in_place(model) as changed:
+            if model.links and self._base().held:
+                found = _Found(self, model, self._base().concerned(model, changed))
+            else:
+                found = _Found(self, model) if model.links else self._base()
+            return found.report(losses)
+
+    def _base(self) -> _Found:
+        if self._found is None:
+            self._found = _Found(self, self._model)
+        return self._found
+
+    # --- searches ---------------------------------------------------------------
+
+    def search(self, model: Offline, starts: Longs, used: Flags) -> tuple[Bytes, Longs, int]:
+        """What becomes of each start: flags, and the node where it arrives; and how many states that took."""
+        tables, behaviours = self.store.arrays()
+        if self._network is None:
+            by_port, bits = self.store.by_port, self.scheme.tag_bits
+            self._network = network(self.fabric, model.links, by_port, self._asked, bits)
+        pending = np.zeros(_ASKED, np.int64)
+        while True:
+            self._turn += 1
+            states, copies, asked = kernel.search(
+                starts, self._turn, tables, self._network, behaviours, self._work, pending, used
+            )
+            if copies == kernel.FULL:
+                self._work, self._turn = kernel.room(4 * len(self._work.flags)), 0
+            elif asked:
+                for state in self._work.states[pending[:asked]].tolist():
+                    self._ask(model, *state)
+                tables, behaviours = self.store.arrays()
+            else:
+                order = self._work.order[: len(starts)]
+                return self._work.flags[order], self._work.host[order], states
+
+    def _ask(self, model: Offline, node: int, port: int, label: int, tag: int) -> None:
+        ((hops, _),) = model.decisions(node, Header(label, tag, port))
+        self.store.entry(node, label, tag, port, hops)
+
+
+class _Found:
+    """What becomes of the packets of all pairs, or of those for some destinations."""
+
+    def __init__(self, compiled: Compiled, model: Offline, destinations: Iterable[int] | None = None) -> None:
+        self._model, self._scheme, self._compiled = model, model.scheme, compiled
+        self._endpoints = np.array(self._scheme.endpoints())
+        self._plain = type(self._scheme).headers is Scheme.headers
+        self.destinations = self._endpoints.tolist() if destinations is None else list(destinations)
+        size = int(self._endpoints[-1]) + 1
+        #: By destination and source.
+        self.flags: dict[int, Bytes] = {}
+        self.wrong: dict[int, Flags] = {}
+        self.states = 0
+        self._used = np.zeros((len(self.destinations), len(model.fabric.link_ends)), np.bool_)
+        for row, destination in enumerate(self.destinations):
+            starts = self._starts(destination)
+            found, hosts, states = compiled.search(model, starts, self._used[row])
+            self.states += states
+            flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
+            sources = starts[:, 0]
+            np.bitwise_or.at(flags, sources, found)
+            np.logical_or.at(wrong, sources, (hosts != destination) & (hosts != kernel.NOWHERE))
+            silent = np.ones(size, np.bool_)
+            silent[sources] = False
+            flags[silent] = LOST
+            flags[destination] = 0
+            self.flags[destination], self.wrong[destination] = flags, wrong
+
+    def _starts(self, destination: int) -> Longs:
+        if self._plain:
+            sources = self._endpoints[self._endpoints != destination]
+            starts = np.zeros((len(sources), 4), np.int64)
+            starts[:, 0], starts[:, 2] = sources, self._scheme.label(destination)
+            return starts
+        rows = [
+            (source, 0, header.label, header.tag)
+            for source in self._endpoints.tolist()
+            if source != destination
+            for header in self._model.headers(source, destination)
+        ]
+        return np.array(rows, np.int64).reshape(-1, 4)
+
+    @property
+    def held(self) -> bool:
+        """Whether every packet arrives at its destination only."""
+        return not any(flags.any() for flags in self.flags.values()) and not any(
+            wrong.any() for wrong in self.wrong.values()
+        )
+
+    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> list[int]:
+        """The destinations whose packets another model may treat differently: packets for the others cross no
+        link that is down, and meet no entry and no server that does something else."""
+        labels = np.array([self._scheme.label(node) for node in self.destinations])
+        same = labels.tolist() == [model.scheme.label(node) for node in self.destinations]
+        marked = self._compiled.store.differing(changed, labels) if same and self._plain else None
+        local = any(model.knowing_more())
+        if marked is None or (local and not isinstance(self._scheme, RuleScheme | Shortest)):
+            return self.destinations
+        hosts = self._own_links(model.links)
+        crossed = [link for link in model.links.down if link not in hosts]
+        marked |= self._used[:, crossed].any(axis=1) | np.isin(self.destinations, [*hosts.values()])
+        return [self.destinations[row] for row in np.flatnonzero(marked).tolist()]
+
+    def _own_links(self, links: LinkState) -> dict[int, int]:
+        """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
+        fabric, found = self._model.fabric, dict[int, int]()
+        for link in links.down:
+            for host in fabric.link_ends[link, [0, 2]].tolist():
+                if fabric.is_end_host(host) and fabric.port_count(host) == 1:
+                    found[link] = host
+        return found
+
+    def report(self, losses: bool) -> Report:
+        """The report on all pairs: the first violating pairs of each kind are followed."""
+        part = np.array(connected(self._model.fabric, self._model.links))
+        concerned = dict.fromkeys(Fault, 0)
+        bad: dict[Pair, None] = {}
+        cut = 0
+        for destination in self.destinations:
+            flags, wrong = self.flags[destination], self.wrong[destination]
+            joined = part[: len(flags)] == part[destination]
+            lost = ((flags & LOST) > 0) & joined
+            cut += 0 if losses else int(lost.sum())
+            kinds = {Fault.loop: (flags & LOOPS) > 0, Fault.lost: lost & losses, Fault.misdelivered: wrong}
+            for kind, pairs in kinds.items():
+                sources = np.flatnonzero(pairs)
+                bad |= dict.fromkeys(
+                    (source, destination) for source in sources[: max(0, FOLLOWED - concerned[kind])].tolist()
+                )
+                concerned[kind] += len(sources)
+        count = len(self._endpoints) * (len(self._endpoints) - 1)
+        whole = Report(count, self.states, (), {k: n for k, n in concerned.items() if n}, cut=cut)
+        if not bad:
+            return whole
+        followed = Check(self._model).pairs({pair: self._places(*pair) for pair in bad}, losses)
+        return replace(whole, violations=followed.violations)
+
+    def _places(self, source: int, destination: int) -> list[Place]:
+        return [(source, header) for header in self._model.headers(source, destination)]

@@ -1,0 +1,165 @@
+"""Demand matrices from files: every format gives the same demands, those that were written."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.traffic.demand_files import steps_of
+from dcnlab.traffic.patterns import check, traffic
+from dcnlab.traffic.workload import Demand, draw
+from tests.lab.lines import dcnlab
+from topos.registry import fabric
+from topos.spec import SpecError
+
+NETWORK = fabric("fattree:4")
+Demands = dict[tuple[int, int], float]
+
+
+def write(path: Path, demands: Demands, step: int = 0) -> None:
+    named = [(f"h{a}", f"h{b}", amount) for (a, b), amount in demands.items()]
+    match path.suffix:
+        case ".csv":
+            with path.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerows(
+                    [("Source", "destination", "amount", "step"), *((*row, step) for row in named)]
+                )
+        case ".parquet":
+            pyarrow = pytest.importorskip("pyarrow")
+            parquet = pytest.importorskip("pyarrow.parquet")
+            columns = zip(*named, strict=True)
+            parquet.write_table(
+                pyarrow.table(dict(zip(("source", "destination", "amount"), map(list, columns), strict=True))),
+                path,
+            )
+        case ".npy" | ".npz":
+            matrix = np.zeros((NETWORK.servers, NETWORK.servers))
+            for (a, b), amount in demands.items():
+                matrix[a, b] = amount
+            np.save(path, matrix) if path.suffix == ".npy" else np.savez(path, matrix)
+        case ".txt":
+            path.write_text("".join(f"{a} {b} {amount}\n" for a, b, amount in named))
+        case _:
+            graph = nx.DiGraph()
+            graph.add_weighted_edges_from(named)
+            match path.suffix:
+                case ".graphml":
+                    nx.write_graphml(graph, path)
+                case ".gml":
+                    nx.write_gml(graph, path)
+                case _:
+                    path.write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy", ".npz", ".txt", ".graphml", ".gml", ".json"])
+@settings(deadline=None, max_examples=10)
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda pair: pair[0] != pair[1]),
+        st.floats(0.5, 100),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_every_format_holds_the_same_demands(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, demands: Demands
+) -> None:
+    path = tmp_path_factory.mktemp("demands") / f"some{suffix}"
+    write(path, demands)
+    check(str(path))
+    found = traffic(NETWORK, str(path))
+    pairs = zip(found.sources.tolist(), found.destinations.tolist(), strict=True)
+    assert dict(zip(pairs, found.amounts.tolist(), strict=True)) == pytest.approx(demands)
+
+
+def test_servers_by_number_and_failed_ones(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("source,destination\n0,15\n3,4\n")
+    found = traffic(NETWORK, str(path), failed={3})
+    assert (found.sources.tolist(), found.destinations.tolist(), found.amounts.tolist()) == ([0], [15], [1.0])
+
+
+def test_steps_are_chosen_or_follow_one_another(tmp_path: Path) -> None:
+    path = tmp_path / "steps.npy"
+    matrices = np.zeros((3, 16, 16))
+    matrices[0, 0, 1], matrices[1, 2, 3], matrices[2, 4, 5] = 1, 2, 3
+    np.save(path, matrices)
+    assert steps_of(f"{path}:step=all") == [f"{path}:step={step}" for step in range(3)]
+    assert traffic(NETWORK, f"{path}:step=1").sources.tolist() == [2]
+    with pytest.raises(SpecError, match="3 steps"):
+        traffic(NETWORK, str(path))
+    with pytest.raises(SpecError, match="no step 7"):
+        traffic(NETWORK, f"{path}:step=7")
+    flows = draw(NETWORK, Demand(f"{path}:step=all", "fixed:10K", load=0.9, seconds=3.0, rate=1e8))
+    assert (np.diff(flows.begin) >= 0).all()
+    for step, source in enumerate((0, 2, 4)):  # each step in its second; the last sends three times as much
+        inside = (flows.begin >= step) & (flows.begin < step + 1)
+        assert set(flows.source[inside].tolist()) == {source}
+    sent = np.bincount(flows.source, minlength=5)[[0, 2, 4]]
+    assert sent / sent.sum() == pytest.approx(np.array([1, 2, 3]) / 6, abs=0.05)
+
+
+def test_the_commands_take_them(tmp_path: Path) -> None:
+    path = tmp_path / "steps.npy"
+    matrices = np.random.default_rng(1).random((2, 16, 16))
+    np.save(path, matrices)
+    ended = dcnlab(
+        "compare", "--topologies", "fattree:4", "--schemes", "ecmp", "--traffic", f"{path}:step=all", "--json",
+        "--results", tmp_path / "results",
+    )  # fmt: skip
+    rows = json.loads(ended.stdout)
+    assert [row["traffic"] for row in rows] == [f"{path}:step={step}" for step in (0, 1)]
+    assert len({row["throughput.aggregate"] for row in rows}) == 2
+    report = evaluate(
+        NETWORK, ["ecmp"], metrics=["fct"], traffic=f"{path}:step=all", sizes="fixed:1M", seconds=0.2
+    )
+    assert report.schemes[0].metrics["fct"]["flows"] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", "source,amount\nh0,1\n", "no column destination"),
+        ("a.csv", "source,destination\nh0,h99\n", "h99"),
+        ("a.csv", "source,destination,amount\nh0,h1,-1\n", "not an amount"),
+        ("a.csv", "source,destination\n0,16\n", "two different servers"),
+        ("a.json", "{", "Expecting"),
+        ("a.npy", "no array", "a.npy"),
+        ("a.gml", "graph ]", "not a graph"),
+    ],
+)
+def test_wrong_files_are_refused_in_one_line(tmp_path: Path, name: str, text: str, words: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(SpecError, match=words) as refused:
+        traffic(NETWORK, str(path))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_matrix_of_another_size_names_what_is_missing(tmp_path: Path) -> None:
+    np.save(tmp_path / "large.npy", np.ones((20, 20)))
+    with pytest.raises(SpecError, match="there are 16 servers"):
+        traffic(NETWORK, str(tmp_path / "large.npy"))
+
+
+def test_pareto_and_hot_racks_have_their_shares() -> None:
+    network = fabric("fattree:8")
+    drawn = traffic(network, "pareto:alpha=2", seed=3).amounts
+    for quantile in (0.25, 0.5, 0.9, 0.99):  # of a Pareto distribution: (1 - q)^(-1 / alpha)
+        assert np.quantile(drawn, quantile) == pytest.approx((1 - quantile) ** -0.5, rel=0.05)
+    skewed = traffic(network, "rack-skewed:share=0.6,count=2", seed=3)
+    edge = {host: network.peer(host, 1).node for host in range(network.servers)}  # type: ignore[union-attr]
+    received: dict[int, float] = {}
+    for to, amount in zip(skewed.destinations.tolist(), skewed.amounts.tolist(), strict=True):
+        received[edge[to]] = received.get(edge[to], 0.0) + amount
+    hottest = sorted(received.values())[-2:]
+    assert sum(hottest) / sum(received.values()) == pytest.approx(0.6 + 0.4 * 8 / 128, abs=0.01)

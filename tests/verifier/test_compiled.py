@@ -1,0 +1,70 @@
+"""Proofs in compiled code against those state by state: of every pair the same is found."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from addressing.header import Forward, only
+from addressing.scheme import Scheme
+from addressing.table import Entry, Table
+from dcnlab.verifier.checking import Check, Report
+from dcnlab.verifier.offline import Lookup, Offline, Tables
+from dcnlab.verifier.pairs import Compiled
+from tests.addressing.cases import bound, few, pairs
+from topos.graph import ALL_UP, LinkState
+
+
+def concerned(report: Report) -> dict[tuple[str, ...], set[tuple[str, str]]]:
+    """The pairs of each kind of violation and place."""
+    return {(one.kind.value, one.reason, *one.path[-1:]): set(one.pairs) for one in report.violations}
+
+
+def equal(compiled: Compiled, model: Offline, losses: bool = True) -> Report:
+    slow, fast = Check(model).pairs(model.starts(), losses), compiled.check(model, losses)
+    assert concerned(fast) == concerned(slow)
+    assert (fast.checked, fast.cut, set(fast.concerned)) == (slow.checked, slow.cut, set(slow.concerned))
+    return fast
+
+
+@pytest.mark.parametrize(("spec", "text"), few(pairs(), lambda pair: (pair[0], pair[1])))
+def test_the_same_is_proved_of_failures(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    whole = Tables(scheme)
+    compiled = Compiled(whole)
+    assert equal(compiled, Offline(whole)).held
+    links = len(scheme.fabric.link_ends)
+    for down in ({0}, {links // 2}, {links // 3, links - 1}):
+        failed = LinkState(frozenset(down))
+        equal(compiled, Offline(whole, failed), losses=False)
+        equal(compiled, Offline(Tables(scheme.with_failures(failed), whole), failed))
+    assert compiled.check(Offline(whole)).held  # what was replaced is restored
+
+
+class Broken(Tables):
+    """Tables in which some entries lead to other ports, or are missing."""
+
+    def __init__(self, scheme: Scheme, seed: int, before: Tables | None = None) -> None:
+        super().__init__(scheme, before)
+        self._draw = random.Random(seed)
+        for switch in self.switches:
+            entries = [one for one in super().__getitem__(switch).entries if self._draw.random() > 0.02]
+            entries = [self._wrong(switch, one) if self._draw.random() < 0.1 else one for one in entries]
+            self._found[switch] = Lookup(Table(switch, tuple(entries)))
+
+    def _wrong(self, switch: int, entry: Entry) -> Entry:
+        ports = self.scheme.fabric.port_count(switch)
+        return replace(entry, next_hops=only(Forward(self._draw.randrange(1, ports + 2))))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("fattree:4", "ecmp"), ("fattree:4", "twolevel"), ("jellyfish:4,8,3", "tz"), ("bcube:4,1", "brp"),
+     ("clot:4x4", "pow"), ("smallworld:4x4,clusters=2x2", "hrsw")],
+)  # fmt: skip
+def test_the_same_faults_are_found_in_broken_tables(spec: str, text: str, seed: int) -> None:
+    broken = Broken(bound(spec, text), seed)
+    equal(Compiled(broken), Offline(broken, ALL_UP))
