@@ -98,7 +98,9 @@ class Lab(
         self.aacm: Configured | None = None
         self._script = ""
         self._guard: subprocess.Popen[bytes] | None = None
-        self._lifeline: int | None = None
+        #: The descriptor without which the lab ends, until one of the threads that may end it closes it: closed
+        #: twice, its number may be another lab's by then.
+        self._lifeline: list[int] = []
         #: Where a prompt asks for commands.
         self._prompt: socket.socket | None = None
 
@@ -107,7 +109,7 @@ class Lab(
         """A lab that runs already; LabError when there is none of that name."""
         lab = cls.__new__(cls)
         lab._socket = runtime.socket_path(name)
-        lab._guard, lab._lifeline, lab._started = None, None, True
+        lab._guard, lab._lifeline, lab._started = None, [], True
         lab.launch_s = lab.stop_s = lab.aacm = None
         lab._info = lab.info()
         lab.stages = lab._info.launch
@@ -194,9 +196,8 @@ class Lab(
         if self._graph_file:
             self._graph_file.detach()
         if detach:
-            assert self._lifeline is not None
             with contextlib.suppress(BrokenPipeError):  # it has ended; the next request reports that
-                os.write(self._lifeline, b".")
+                os.write(self._lifeline[0], b".")
         self.launch_s = round(time.perf_counter() - begun, 3)
         self.stages = message["seconds"]
         self.aacm = Configured.from_json(message["aacm"]) if message["aacm"] else None
@@ -249,7 +250,8 @@ class Lab(
     def _spawn(self, prompt: bool) -> int:
         """Start the guard; the read end of the status pipe."""
         status_read, status_write = os.pipe()
-        lifeline_read, self._lifeline = os.pipe()
+        lifeline_read, lifeline_write = os.pipe()
+        self._lifeline = [lifeline_write]
         with self._described_part() as part, self._asking(prompt) as asking:
             self._guard = self._start_guard(prompt, status_write, lifeline_read, {**part, **asking})
         os.close(status_write)
@@ -331,9 +333,8 @@ class Lab(
 
     def _reap(self) -> None:
         assert self._guard is not None
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-            self._lifeline = None
+        with contextlib.suppress(IndexError):
+            os.close(self._lifeline.pop())
         pid = self._guard.pid
         if not stopping.await_end(pid, holders.namespace(pid), self._guard_ended):
             self._guard.kill()
