@@ -208,7 +208,10 @@ def film(browser: Any, lab: Lab, path: Path, frames: int = 110) -> None:
         images = list[Image.Image]()
         while len(images) < frames and page.evaluate(f"dcnlab.playback.advance({_FRAME / 1000})"):
             images.append(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
-    images[0].save(path, save_all=True, append_images=images[1:], duration=_FRAME, loop=0, quality=40, method=6)
+    images[0].save(
+        path, save_all=True, append_images=images[1:], duration=_FRAME, loop=0,
+        quality=28, method=6, minimize_size=True, allow_mixed=True,
+    )  # fmt: skip
 
 
 def beside(browser: Any, folder: Path, topology: str = "bcube:4,1") -> None:
