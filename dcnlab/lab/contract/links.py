@@ -96,6 +96,14 @@ class LinkCounts(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class LinkReadings(Answer):
+    """What links had carried at several times, the oldest first, and the time ``now`` on the same clock."""
+
+    now: float
+    readings: list[LinkCounts]
+
+
+@dataclass(frozen=True, eq=False)
 class ImpairedLink(Answer):
     """The impairments of one link: its two nodes (and which it is of several), its number, the values, and what
     imposes each; ``sender``: only in the direction in which that node sends."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         NodeInfo,
         Rejoined,
     )
-    from dcnlab.lab.contract.links import LinkChange, LinkCounts, Queue
+    from dcnlab.lab.contract.links import LinkChange, LinkReadings, Queue
     from dcnlab.lab.contract.processes import ProcessChange
     from dcnlab.lab.contract.programs import ServiceState
     from dcnlab.lab.contract.switches import FlowEntries, PathStep, TableComparison
@@ -85,8 +85,8 @@ class OperationMethods(Asking):
 
         return self.perform(Flows(switch))
 
-    def history(self) -> list[LinkCounts]:
-        """What links have carried in the last 15 minutes; nothing in a lab on several machines."""
+    def history(self) -> LinkReadings:
+        """What links have carried in the last 15 minutes."""
         from dcnlab.lab.operations.history import History
 
         return self.perform(History())

@@ -86,7 +86,7 @@ def test_the_last_minutes_are_kept_within_their_bounds() -> None:
 
 def test_a_page_opened_later_shows_what_was_before(browser: Any, lab: Lab, url: str) -> None:
     lab.ping("h0", "h3")
-    poll(lambda: len(lab.perform(History())) >= 4, 30)
+    poll(lambda: len(lab.perform(History()).readings) >= 4, 30)
     opened = time.monotonic()
     with open_page(browser) as later:
         later.goto(url)

@@ -326,7 +326,7 @@ if (recorded) {
   }
   showNow(null);
 } else {
-  model.addHistory(await ask("history").catch(() => [])); // a lab of an earlier version keeps none
+  model.addHistory((await ask("history").catch(() => ({}))).readings ?? []); // a lab of an earlier version has none
   timeline.span = Math.max(timeline.span, Math.min(900, model.newest - model.oldest));
   follow({ state: showState, event: showEvent, ended: (over) => { byId("ended").hidden = !over; } });
 }
