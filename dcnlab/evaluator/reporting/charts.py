@@ -68,7 +68,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Panels:
-    """Several charts as one figure, row by row; the panels of a row share the y axis.
+    """Several charts as one figure, row by row; the panels of a row share the y axis, and all of one quantity.
 
     A chart without a difference is left out; its place says which value it has everywhere.
     """

@@ -14,14 +14,16 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels
 
 
 def figure(panels: Panels) -> Figure:
-    """The rows that show a difference; the panels of a row share the y axis."""
+    """The rows that show a difference; the panels of a row share the y axis, and all panels of one quantity."""
     grid = panels.grid
     rows = max(1, len(grid))
     drawn = Figure(figsize=(2.9 * panels.columns + 1.2, 2.3 * rows + 0.7), layout="constrained")
     if grid:
-        places = drawn.subplots(rows, panels.columns, squeeze=False, sharey="row")
+        alike = len({chart.y_label for line in grid for chart in line}) == 1
+        places = drawn.subplots(rows, panels.columns, squeeze=False, sharey=True if alike else "row")
+        named: set[str] = set()
         for line, charts in zip(places, grid, strict=True):
-            _row(line, charts)
+            _row(line, charts, [one for each in grid for one in each] if alike else charts, named)
         lines = style_lines(grid[0][0])
         if lines:
             drawn.legend(
@@ -43,22 +45,23 @@ def caption_of(panels: Panels) -> str:
     return "; ".join(filter(None, [panels.caption, *said]))
 
 
-def _row(places: Sequence[Axes], charts: Sequence[Chart]) -> None:
+def _row(places: Sequence[Axes], charts: Sequence[Chart], scaled: Sequence[Chart], named: set[str]) -> None:
+    """Draw a row with the scale that ``scaled`` needs; the curves that are ``named`` have a name already."""
+    scaled = [chart for chart in scaled if chart.differs()]
     shown = [(axes, chart) for axes, chart in zip(places, charts, strict=False) if chart.differs()]
     for axes, chart in itertools.zip_longest(places, charts):
         if chart is None or not chart.differs():
             _blank(axes, chart)
     for axes, chart in shown:
-        paint(axes, chart, with_curves_of(chart, [one for _, one in shown]))
+        paint(axes, chart, with_curves_of(chart, scaled))
         axes.tick_params(labelleft=axes is shown[0][0])
         if axes is not shown[0][0]:
             axes.set_ylabel("")
-    _name_once(shown)
+    _name_once(shown, named)
 
 
-def _name_once(shown: Sequence[tuple[Axes, Chart]]) -> None:
+def _name_once(shown: Sequence[tuple[Axes, Chart]], named: set[str]) -> None:
     """Name each curve in the rightmost panel that has it; curves of distributions in every panel."""
-    named: set[str] = set()
     for axes, chart in reversed(shown):
         name_curves(axes, chart, named)
         if not chart.steps:

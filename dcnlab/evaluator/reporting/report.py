@@ -43,8 +43,8 @@ figure svg, figure img { max-width: 100%; height: auto; display: block }
 .holds { color: var(--holds) } .fails { color: var(--fails) } .none { color: var(--quiet) }
 @media (max-width: 40em) { body { margin: 1em auto; padding: 0 .8em } td:first-child { min-width: 9em } }
 """
-#: The columns of one table: more would be cut off.
-_MOST_COLUMNS = 10
+#: The letters of one line of a table, of which more would be cut off, and those between two columns.
+_MOST_LETTERS, _BETWEEN = 130, 3
 #: A page with more sections starts with a list of them.
 _LISTED = 3
 
@@ -104,13 +104,22 @@ def tables(section: Section) -> list[str]:
         return []
     wide, first = len(section.header), section.rows[0]
     keys = next((number for number, cell in enumerate(first) if not isinstance(cell, str)), wide)
-    if wide <= _MOST_COLUMNS or keys >= _MOST_COLUMNS - 2:
-        return [_table(section, range(wide))]
-    step = _MOST_COLUMNS - keys
-    return [
-        _table(section, (*range(keys), *range(begin, min(begin + step, wide))))
-        for begin in range(keys, wide, step)
-    ]
+    letters = [_letters(section, column) for column in range(wide)]
+    room = max(_MOST_LETTERS - sum(letters[:keys]), _MOST_LETTERS // 3)
+    parts, left = [list(range(keys))], room
+    for column in range(keys, wide):
+        if left < letters[column] and len(parts[-1]) > keys:
+            parts.append(list(range(keys)))
+            left = room
+        parts[-1].append(column)
+        left -= letters[column]
+    return [_table(section, part) for part in parts]
+
+
+def _letters(section: Section, column: int) -> int:
+    """How wide a column is: headings are wrapped, cells are not, but for the first."""
+    words = [*section.header[column].split(), *(_text(row[column]) for row in section.rows if column)]
+    return max(map(len, words)) + _BETWEEN
 
 
 def _table(section: Section, columns: Sequence[int]) -> str:
@@ -149,13 +158,14 @@ def _heading(name: str, first: object) -> str:
 
 
 def _cell(value: object) -> str:
+    kind = f' class="text {_VERDICTS.get(value, "")}"' if isinstance(value, str) else ""
+    return f"<td{kind}>{html.escape(_text(value))}</td>"
+
+
+def _text(value: object) -> str:
+    """What a cell shows."""
     if isinstance(value, float):
-        return f"<td>{value:.4g}</td>"
+        return f"{value:.4g}"
     if isinstance(value, Average):
-        return f"<td>{value.text('±')}</td>"
-    if value is None:
-        return "<td>-</td>"
-    if isinstance(value, int):
-        return f"<td>{value}</td>"
-    text = str(value)
-    return f'<td class="text {_VERDICTS.get(text, "")}">{html.escape(text)}</td>'
+        return value.text("±")
+    return "-" if value is None else str(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dcnlab.evaluator.averages import Average
 from dcnlab.evaluator.reporting.report import Section, page
 from tests.lab.browser import open_browser, open_page, until
 
@@ -70,12 +71,12 @@ def test_a_run_is_seen_at_a_glance(browser: Any, tmp_path: Path, most: int, code
             assert text in pictures[1]
 
 
-@pytest.mark.parametrize("width", [1280, 1400])
-def test_no_column_of_a_wide_table_is_cut(browser: Any, tmp_path: Path, width: int) -> None:
+@pytest.mark.parametrize("width", [1100, 1280, 1400])
+@pytest.mark.parametrize("half", [0.0, 123.4])
+def test_no_column_of_a_wide_table_is_cut(browser: Any, tmp_path: Path, width: int, half: float) -> None:
     header = ("topology", "scheme", "failures", *(f"a long figure {number}" for number in range(23)))
-    rows = tuple(
-        ("bcube:8,2", "wmgr", "links=5%", *(1234.5 + number for number in range(23))) for _ in range(3)
-    )
+    values = [Average(1234.5 + number, half) for number in range(23)]
+    rows = (("bcube:8,2", "wmgr", "links=5%", *values),) * 3
     file = tmp_path / "wide.html"
     file.write_text(page("wide", [Section("Results", header=header, rows=rows)]))
     with open_page(browser, width, 900) as shown:
@@ -86,4 +87,4 @@ def test_no_column_of_a_wide_table_is_cut(browser: Any, tmp_path: Path, width: i
         assert set(heads) == set(header)
         assert heads.count("scheme") > 1  # each part says what its rows are of
         cells = shown.evaluate("[...document.querySelectorAll('tbody td')].map((one) => one.textContent)")
-        assert {f"{1234.5 + number:.4g}" for number in range(23)} <= set(cells)
+        assert {value.text("±") for value in values} <= set(cells)
