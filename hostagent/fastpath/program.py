@@ -22,7 +22,7 @@ R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP = Register
 WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
 
 #: Helpers of the kernel, by their numbers in linux/bpf.h.
-_MAP_LOOKUP, _RANDOM, _REDIRECT, _CHANGE_HEAD = 1, 7, 23, 43
+_RANDOM, _REDIRECT, _CHANGE_HEAD = 7, 23, 43
 #: Verdicts of a classifier: on to the next, and dropped; redirected into the stack instead of out.
 NOT_HANDLED, _DROP, REDIRECTED, _TO_STACK = -1, 2, 7, 1
 #: Fields of the context (struct __sk_buff).
@@ -122,8 +122,7 @@ def host_program(maps: Maps, shape: Shape) -> bytes:
         _take_only_next_hop(a)
         _originate(a, _IPV6)
     a.label("drop")
-    a.set(R0, "=", _DROP)
-    a.exit()
+    a.exit(_DROP)
     _end(a)
     return a.assemble()
 
@@ -145,15 +144,11 @@ def _relay_ipv6(a: Assembler, maps: Maps, parts: list[tuple[int, int]]) -> None:
 
 def _originate(a: Assembler, kind: int) -> None:
     """Give the host's packet an Ethernet header, and send it by the next hop."""
-    a.set(R1, "=", R6)
-    a.set(R2, "=", _ETHERNET_SIZE)
-    a.set(R3, "=", 0)
-    a.call(_CHANGE_HEAD)
+    a.call(_CHANGE_HEAD, R6, _ETHERNET_SIZE, 0)
     a.jump("agent", R0, "!=", 0)
     a.load(WORD, R7, R6, _DATA)
     a.load(WORD, R8, R6, _DATA_END)
-    a.set(R2, "=", R7)
-    a.set(R2, "+", _ETHERNET_SIZE)
+    a.sum(R2, R7, _ETHERNET_SIZE)
     a.jump("drop", R2, ">", R8)
     _write_addresses(a)
     a.store(HALF, R7, _ETHERTYPE_AT, kind)
@@ -165,16 +160,14 @@ def _begin(a: Assembler, ip: int) -> None:
     a.set(R6, "=", R1)
     a.load(WORD, R7, R6, _DATA)
     a.load(WORD, R8, R6, _DATA_END)
-    a.set(R2, "=", R7)
-    a.set(R2, "+", ip + _IPV4_SIZE)
+    a.sum(R2, R7, ip + _IPV4_SIZE)
     a.jump("agent", R2, ">", R8)
 
 
 def _begin_ipv6(a: Assembler, ip: int) -> None:
     """Require a whole header of IPv6, which begins at ``ip``."""
     a.label("ipv6")
-    a.set(R2, "=", R7)
-    a.set(R2, "+", ip + _IPV6_SIZE)
+    a.sum(R2, R7, ip + _IPV6_SIZE)
     a.jump("agent", R2, ">", R8)
     a.load(BYTE, R2, R7, ip)
     a.set(R2, ">>", 4)
@@ -205,24 +198,15 @@ def _find_decision(a: Assembler, maps: Maps, table: int, parts: list[tuple[int, 
             place += 2
     if place % 4:
         a.store(HALF, FP, place, 0)
-    _look_up(a, table, _KEY_AT)
+    a.look_up(table, _KEY_AT, "agent")
     a.set(R9, "=", R0)
     a.load(WORD, R2, R9, layout.SERVER_AT)
     a.store(WORD, FP, _SERVER_KEY, R2)
-    _look_up(a, maps.servers, _SERVER_KEY)
+    a.look_up(maps.servers, _SERVER_KEY, "agent")
     a.store(DOUBLE, FP, _SERVER_SLOT, R0)
     a.load(WORD, R1, R0, layout.SERVER_EPOCH_AT)
     a.load(WORD, R2, R9, layout.EPOCH_AT)
     a.jump("agent", R1, "!=", R2)
-
-
-def _look_up(a: Assembler, table: int, key_at: int) -> None:
-    """R0 = the value under the key on the stack; on to the agent where there is none."""
-    a.map(R1, table)
-    a.set(R2, "=", FP)
-    a.set(R2, "+", key_at)
-    a.call(_MAP_LOOKUP)
-    a.jump("agent", R0, "==", 0)
 
 
 def _choose_next_hop(a: Assembler, maps: Maps, shape: Shape, ip: int) -> None:
@@ -275,8 +259,7 @@ def _flow_hash(a: Assembler, maps: Maps, ip: int) -> None:
     a.label("ports")
     a.load(HALF, R1, R7, ip + _FRAGMENT_AT)
     a.jump("hashed", R1, "&", _OFFSET_OR_MORE)
-    a.set(R1, "=", R7)
-    a.set(R1, "+", ip + _IPV4_SIZE + 4)
+    a.sum(R1, R7, ip + _IPV4_SIZE + 4)
     a.jump("agent", R1, ">", R8)
     for place in range(_IPV4_SIZE, _IPV4_SIZE + 4):
         _crc_step(a, ip + place)
@@ -301,8 +284,7 @@ def _crc_step(a: Assembler, place: int) -> None:
     a.set(R1, "^", R0)
     a.set(R1, "&", 0xFF)
     a.set(R1, "<<", 2)
-    a.set(R2, "=", R3)
-    a.set(R2, "+", R1)
+    a.sum(R2, R3, R1)
     a.load(WORD, R2, R2)
     a.set(R0, ">>", 8)
     a.set(R0, "^", R2)
@@ -335,12 +317,10 @@ def _redirect(a: Assembler, counter: int, flags: int) -> None:
     a.set(R3, "=", 1)
     a.atomic_add(R2, counter, R3)
     a.load(WORD, R1, R9)
-    a.set(R2, "=", flags)
-    a.call(_REDIRECT)
-    a.exit()
+    a.call(_REDIRECT, R1, flags)
+    a.exit(R0)
 
 
 def _end(a: Assembler) -> None:
     a.label("agent")
-    a.set(R0, "=", NOT_HANDLED)
-    a.exit()
+    a.exit(NOT_HANDLED)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import enum
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Register(enum.IntEnum):
@@ -43,7 +45,7 @@ _ATOMIC_ADD_DOUBLE, _LOAD_IMMEDIATE_DOUBLE = 0xDB, 0x18
 _JUMP, _CALL, _EXIT = 0x05, 0x85, 0x95
 _FROM_REGISTER = 0x08
 _ALU32, _ALU64 = 0x04, 0x07
-_MAP_DESCRIPTOR, _MAP_VALUE = 1, 2
+_MAP_DESCRIPTOR, _MAP_VALUE, _MAP_LOOKUP = 1, 2, 1
 _JUMPS = {"": 0x00, "==": 0x10, ">": 0x20, ">=": 0x30, "&": 0x40, "!=": 0x50, "<": 0xA0, "<=": 0xB0}
 _OPERATIONS = {
     "+": 0x00, "-": 0x10, "*": 0x20, "|": 0x40, "&": 0x50,
@@ -66,6 +68,11 @@ class Assembler:
             self._emit(code | _FROM_REGISTER, to, by)
         else:
             self._emit(code, to, value=by)
+
+    def sum(self, to: Register, base: Register, by: Operand) -> None:
+        """``to = base + by``."""
+        self.set(to, "=", base)
+        self.set(to, "+", by)
 
     def constant(self, to: Register, value: int) -> None:
         """``to = value``, 64 bits without a sign."""
@@ -98,6 +105,16 @@ class Assembler:
         """Where jumps to ``name`` go."""
         self._labels[name] = len(self._code)
 
+    @contextmanager
+    def where(self, left: Register, relation: str, right: Operand) -> Iterator[None]:
+        """What the block emits is carried out where ``left relation right`` holds."""
+        inside, after = (f"{word} {len(self._code)}" for word in ("inside", "after"))
+        self.jump(inside, left, relation, right)
+        self.jump(after)
+        self.label(inside)
+        yield
+        self.label(after)
+
     def map(self, to: Register, descriptor: int) -> None:
         """``to`` = a map."""
         self._emit(_LOAD_IMMEDIATE_DOUBLE, to, _MAP_DESCRIPTOR, 0, descriptor)
@@ -108,12 +125,24 @@ class Assembler:
         self._emit(_LOAD_IMMEDIATE_DOUBLE, to, _MAP_VALUE, 0, descriptor)
         self._emit(0)
 
-    def call(self, helper: int) -> None:
-        """Call a helper of the kernel: R1 to R5 in and lost, R0 out."""
+    def look_up(self, table: int, key: int, otherwise: str) -> None:
+        """R0 = the value of a map under the key at ``FP + key``; go to a label where there is none."""
+        self.map(Register.R1, table)
+        self.sum(Register.R2, Register.FP, key)
+        self.call(_MAP_LOOKUP)
+        self.jump(otherwise, Register.R0, "==", 0)
+
+    def call(self, helper: int, *arguments: Operand) -> None:
+        """Call a helper of the kernel: ``arguments`` become R1 to R5, which are lost; R0 out."""
+        for register, argument in zip(list(Register)[1:], arguments, strict=False):
+            if argument is not register:
+                self.set(register, "=", argument)
         self._emit(_CALL, value=helper)
 
-    def exit(self) -> None:
-        """End the program with R0."""
+    def exit(self, result: Operand) -> None:
+        """End the program with this result."""
+        if result is not Register.R0:
+            self.set(Register.R0, "=", result)
         self._emit(_EXIT)
 
     def assemble(self) -> bytes:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dcnlab.lab.switchpath import entries
 from dcnlab.lab.switchpath.program import (
     ADDRESSES_AT,
-    BYTE,
     CLONE_REDIRECT,
     DATA,
     DATA_END,
-    DOUBLE,
     DROPPED,
     ENTRY_KEY,
     ETHERNET_SIZE,
     FLAGS_AT,
-    FP,
     FROM_AT,
-    HALF,
     INTERFACE,
     IPV4_SIZE,
     KEY,
@@ -27,26 +23,16 @@ from dcnlab.lab.switchpath.program import (
     NUMBER,
     OUT_AT,
     PULL,
-    R0,
-    R1,
-    R2,
-    R3,
-    R4,
-    R5,
-    R6,
-    R7,
-    R8,
-    R9,
     REDIRECT,
     SWITCH_AT,
     TAG_AT,
     TAG_TYPE_AT,
-    WORD,
     Descriptors,
-    look_up,
-)  # fmt: skip
-from hostagent.linux.bpf_assembler import Assembler
+)
+from hostagent.linux.bpf_assembler import Assembler, Register, Size
 
+R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP = Register
+WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
 _VLAN_PUSH, _VLAN_POP = 18, 19
 #: Of the classifier: the addresses that a frame came with.
 _CAME_WITH = -32
@@ -58,7 +44,7 @@ def classifier(maps: Descriptors) -> bytes:
     a = Assembler()
     a.set(R6, "=", R1)
     a.store(WORD, FP, NUMBER, 0)
-    look_up(a, maps.slots, NUMBER, "not handled")
+    a.look_up(maps.slots, NUMBER, "not handled")
     a.set(R7, "=", R0)
     a.load(WORD, R8, R7, OUT_AT)
     a.jump("not handled", R8, "==", 0)
@@ -72,90 +58,61 @@ def classifier(maps: Descriptors) -> bytes:
     a.load(WORD, R1, R7, FLAGS_AT)
     a.jump("dropped", R1, "&", entries.DROP)
     a.jump("copies", R1, "&", entries.COPIES)
-    a.jump("written", R1, "&", entries.SET_DESTINATION | entries.SET_SOURCE)
-    a.jump("send")
-    a.label("written")
-    a.set(R5, "=", R7)
-    a.set(R5, "+", ADDRESSES_AT)
-    _write_addresses(a, "not handled")
-    a.label("send")
-    a.set(R1, "=", R8)
-    a.set(R2, "=", 0)
-    a.call(REDIRECT)
-    a.exit()
+    with a.where(R1, "&", entries.SET_DESTINATION | entries.SET_SOURCE):
+        a.sum(R5, R7, ADDRESSES_AT)
+        _write_addresses(a, "not handled")
+    a.call(REDIRECT, R8, 0)
+    a.exit(R0)
     a.label("copies")
     _send_copies(a, maps)
     a.label("dropped")
-    a.set(R0, "=", DROPPED)
-    a.exit()
+    a.exit(DROPPED)
     a.label("not handled")
-    a.set(R0, "=", NOT_HANDLED)
-    a.exit()
+    a.exit(NOT_HANDLED)
     return a.assemble()
 
 
 def _change_tag(a: Assembler) -> None:
     """Take the tag off and put one on, as the note says."""
     a.load(WORD, R1, R7, FLAGS_AT)
-    a.jump("pop", R1, "&", entries.POP_TAG)
-    a.jump("popped")
-    a.label("pop")
-    a.set(R1, "=", R6)
-    a.call(_VLAN_POP)
-    a.jump("dropped", R0, "!=", 0)
-    a.label("popped")
+    with a.where(R1, "&", entries.POP_TAG):
+        a.call(_VLAN_POP, R6)
+        a.jump("dropped", R0, "!=", 0)
     a.load(WORD, R1, R7, FLAGS_AT)
-    a.jump("push", R1, "&", entries.PUSH_TAG)
-    a.jump("pushed")
-    a.label("push")
-    a.set(R1, "=", R6)
-    a.load(WORD, R2, R7, TAG_TYPE_AT)
-    a.load(WORD, R3, R7, TAG_AT)
-    a.call(_VLAN_PUSH)
-    a.jump("dropped", R0, "!=", 0)
-    a.label("pushed")
+    with a.where(R1, "&", entries.PUSH_TAG):
+        a.set(R1, "=", R6)
+        a.load(WORD, R2, R7, TAG_TYPE_AT)
+        a.load(WORD, R3, R7, TAG_AT)
+        a.call(_VLAN_PUSH)
+        a.jump("dropped", R0, "!=", 0)
 
 
 def _decrement(a: Assembler) -> None:
     """Decrement the TTL if the note says so, and correct the checksum of the IPv4 header."""
     a.load(WORD, R1, R7, FLAGS_AT)
-    a.jump("decrement", R1, "&", entries.DECREMENT_TTL)
-    a.jump("decremented")
-    a.label("decrement")
-    _pull(a, ETHERNET_SIZE + IPV4_SIZE)
-    _reach(a, ETHERNET_SIZE + IPV4_SIZE, "dropped")
-    a.load(HALF, R3, R2, _TTL_AT)
-    a.load(BYTE, R4, R2, _TTL_AT)
-    a.set(R4, "-", 1)
-    a.store(BYTE, R2, _TTL_AT, R4)
-    a.load(HALF, R4, R2, _TTL_AT)
-    a.set(R1, "=", R6)
-    a.set(R2, "=", ETHERNET_SIZE + 10)
-    a.set(R5, "=", 2)
-    a.call(L3_CHECKSUM)
-    a.label("decremented")
-
-
-def _pull(a: Assembler, size: int) -> None:
-    """Have so many bytes of the frame in one piece."""
-    a.set(R1, "=", R6)
-    a.set(R2, "=", size)
-    a.call(PULL)
+    with a.where(R1, "&", entries.DECREMENT_TTL):
+        a.call(PULL, R6, ETHERNET_SIZE + IPV4_SIZE)
+        _reach(a, ETHERNET_SIZE + IPV4_SIZE, "dropped")
+        a.load(HALF, R3, R2, _TTL_AT)
+        a.load(BYTE, R4, R2, _TTL_AT)
+        a.set(R4, "-", 1)
+        a.store(BYTE, R2, _TTL_AT, R4)
+        a.load(HALF, R4, R2, _TTL_AT)
+        a.call(L3_CHECKSUM, R6, ETHERNET_SIZE + 10, R3, R4, 2)
 
 
 def _reach(a: Assembler, size: int, otherwise: str) -> None:
     """R2 = the frame, of which ``size`` bytes can be read and written; R3 and R4 are lost."""
     a.load(WORD, R2, R6, DATA)
     a.load(WORD, R3, R6, DATA_END)
-    a.set(R4, "=", R2)
-    a.set(R4, "+", size)
+    a.sum(R4, R2, size)
     a.jump(otherwise, R4, ">", R3)
 
 
 def _send_copies(a: Assembler, maps: Descriptors) -> None:
     """Send a copy by each of R8 slots, with the addresses that it had or that the slot writes; R9 is the number
     of the next."""
-    _pull(a, ETHERNET_SIZE)
+    a.call(PULL, R6, ETHERNET_SIZE)
     _reach(a, ETHERNET_SIZE, "dropped")
     for step in range(0, 12, 4):
         a.load(WORD, R4, R2, step)
@@ -175,7 +132,7 @@ def _send_copies(a: Assembler, maps: Descriptors) -> None:
     a.jump("dropped", R9, ">=", entries.MOST_COPIES)
     a.store(WORD, FP, KEY + 12, R9)
     a.set(R9, "+", 1)
-    look_up(a, maps.entries, KEY, "copy")
+    a.look_up(maps.entries, KEY, "copy")
     a.set(R5, "=", R0)
     _restore_addresses(a)
     a.load(WORD, R1, R5, entries.FLAGS_AT)
@@ -189,11 +146,8 @@ def _send_copies(a: Assembler, maps: Descriptors) -> None:
     a.set(R0, "=", R3)
     a.label("copy out")
     a.set(R5, "+", entries.ADDRESSES_AT)
-    _write_addresses(a, "dropped", "copy ")
-    a.set(R1, "=", R6)
-    a.set(R2, "=", R0)
-    a.set(R3, "=", 0)
-    a.call(CLONE_REDIRECT)
+    _write_addresses(a, "dropped")
+    a.call(CLONE_REDIRECT, R6, R0, 0)
     a.jump("copy")
 
 
@@ -205,14 +159,11 @@ def _restore_addresses(a: Assembler) -> None:
         a.store(WORD, R2, step, R4)
 
 
-def _write_addresses(a: Assembler, otherwise: str, labels: str = "") -> None:
+def _write_addresses(a: Assembler, otherwise: str) -> None:
     """Write the new addresses at R5 into the frame as the flags in R1 say."""
     _reach(a, ETHERNET_SIZE, otherwise)
     for flag, place in ((entries.SET_DESTINATION, 0), (entries.SET_SOURCE, 6)):
-        a.jump(f"{labels}write {place}", R1, "&", flag)
-        a.jump(f"{labels}after {place}")
-        a.label(f"{labels}write {place}")
-        for step in range(place, place + 6, 2):
-            a.load(HALF, R4, R5, step)
-            a.store(HALF, R2, step, R4)
-        a.label(f"{labels}after {place}")
+        with a.where(R1, "&", flag):
+            for step in range(place, place + 6, 2):
+                a.load(HALF, R4, R5, step)
+                a.store(HALF, R2, step, R4)

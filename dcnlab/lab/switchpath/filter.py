@@ -10,14 +10,10 @@ from dcnlab.lab.switchpath import entries
 from dcnlab.lab.switchpath.program import (
     ADDRESSES_AT,
     BASIS_AT,
-    BYTE,
-    DOUBLE,
     ETHERNET_SIZE,
     EVERYTHING,
     FLAGS_AT,
-    FP,
     FROM_AT,
-    HALF,
     HEADER,
     INTERFACE,
     IP,
@@ -33,15 +29,6 @@ from dcnlab.lab.switchpath.program import (
     OUT_AT,
     PACKET_TYPE,
     PORTS,
-    R0,
-    R1,
-    R2,
-    R3,
-    R4,
-    R6,
-    R7,
-    R8,
-    R9,
     SHAPE,
     SWITCH_AT,
     SWITCH_HEAD,
@@ -51,12 +38,12 @@ from dcnlab.lab.switchpath.program import (
     VLAN,
     VLAN_TCI,
     VLAN_TYPE,
-    WORD,
     Descriptors,
-    look_up,
-)  # fmt: skip
-from hostagent.linux.bpf_assembler import Assembler
+)
+from hostagent.linux.bpf_assembler import Assembler, Register, Size
 
+R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP = Register
+WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
 _OUTGOING = 4
 #: EtherTypes as they lie in memory; below the first byte 6 it is a length.
 _IPV4, _VLAN_TAG, _SERVICE_TAG = (int.from_bytes(b, "little") for b in (b"\x08\0", b"\x81\0", b"\x88\xa8"))
@@ -77,7 +64,7 @@ def socket_filter(maps: Descriptors) -> bytes:
     a.load(WORD, R2, R6, PACKET_TYPE)
     a.jump("nothing", R2, "==", _OUTGOING)
     a.store(WORD, FP, NUMBER, 0)
-    look_up(a, maps.slots, NUMBER, "everything")
+    a.look_up(maps.slots, NUMBER, "everything")
     a.set(R7, "=", R0)
     a.store(WORD, R7, OUT_AT, 0)
     _find_switch(a, maps)
@@ -86,21 +73,17 @@ def socket_filter(maps: Descriptors) -> bytes:
     _choose(a, maps)
     _note(a)
     a.label("nothing")
-    a.set(R0, "=", NOTHING)
-    a.exit()
+    a.exit(NOTHING)
     a.label("everything")
-    a.set(R0, "=", EVERYTHING)
-    a.exit()
+    a.exit(EVERYTHING)
     return a.assemble()
 
 
 def _load_bytes(a: Assembler, at: int, to: int, size: int) -> None:
     a.set(R1, "=", R6)
     a.set(R2, "=", at)
-    a.set(R3, "=", FP)
-    a.set(R3, "+", to)
-    a.set(R4, "=", size)
-    a.call(LOAD_BYTES)
+    a.sum(R3, FP, to)
+    a.call(LOAD_BYTES, R1, R2, R3, size)
     a.jump("everything", R0, "!=", 0)
 
 
@@ -108,11 +91,11 @@ def _find_switch(a: Assembler, maps: Descriptors) -> None:
     """R8 = the shapes of the switch that the frame arrives at."""
     a.load(WORD, R1, R6, INTERFACE)
     a.store(WORD, FP, NUMBER, R1)
-    look_up(a, maps.ports, NUMBER, "everything")
+    a.look_up(maps.ports, NUMBER, "everything")
     a.load(WORD, R1, R0)
     a.store(WORD, FP, KEY, R1)
     a.store(WORD, FP, NUMBER, R1)
-    look_up(a, maps.switches, NUMBER, "everything")
+    a.look_up(maps.switches, NUMBER, "everything")
     a.set(R8, "=", R0)
 
 
@@ -173,7 +156,7 @@ def _find_entry(a: Assembler, maps: Descriptors) -> None:
     a.load(WORD, R3, R2, SWITCH_HEAD.size + entries.HEADER.size)
     a.store(WORD, FP, KEY + 4, R3)
     a.set(R9, "+", 1)
-    look_up(a, maps.entries, KEY, "shape")
+    a.look_up(maps.entries, KEY, "shape")
 
 
 def _choose(a: Assembler, maps: Descriptors) -> None:
@@ -183,23 +166,20 @@ def _choose(a: Assembler, maps: Descriptors) -> None:
     _leave_some(a)
     a.set(R0, "=", R8)
     a.load(WORD, R1, R8, entries.FLAGS_AT)
-    a.jump("group", R1, "&", entries.BY_GROUP)
-    a.jump("chosen")
-    a.label("group")
-    a.load(HALF, R1, FP, _TYPE)
-    a.jump("everything", R1, "!=", _IPV4)
-    _hash(a)
-    a.load(WORD, R1, R8, entries.OUT_AT)
-    a.set(R0, "*", R1)
-    a.set(R0, ">>", 32)
-    a.store(WORD, FP, KEY + 4, -1)  # SLOTS
-    for place in range(0, entries.HEADER.size, 8):
-        a.store(DOUBLE, FP, KEY + 8 + place, 0)
-    a.load(WORD, R1, R8, entries.ADDRESSES_AT)
-    a.store(WORD, FP, KEY + 8, R1)
-    a.store(WORD, FP, KEY + 12, R0)
-    look_up(a, maps.entries, KEY, "everything")
-    a.label("chosen")
+    with a.where(R1, "&", entries.BY_GROUP):
+        a.load(HALF, R1, FP, _TYPE)
+        a.jump("everything", R1, "!=", _IPV4)
+        _hash(a)
+        a.load(WORD, R1, R8, entries.OUT_AT)
+        a.set(R0, "*", R1)
+        a.set(R0, ">>", 32)
+        a.store(WORD, FP, KEY + 4, -1)  # SLOTS
+        for place in range(0, entries.HEADER.size, 8):
+            a.store(DOUBLE, FP, KEY + 8 + place, 0)
+        a.load(WORD, R1, R8, entries.ADDRESSES_AT)
+        a.store(WORD, FP, KEY + 8, R1)
+        a.store(WORD, FP, KEY + 12, R0)
+        a.look_up(maps.entries, KEY, "everything")
 
 
 def _leave_some(a: Assembler) -> None:
@@ -300,14 +280,11 @@ def _note(a: Assembler) -> None:
 
 def _check_ttl(a: Assembler) -> None:
     """Leave to the switch what cannot be decremented; R1 has the flags, and R0 is kept."""
-    a.jump("decrements", R1, "&", entries.DECREMENT_TTL)
-    a.jump("lives")
-    a.label("decrements")
-    a.load(HALF, R2, FP, _TYPE)
-    a.jump("everything", R2, "!=", _IPV4)
-    a.load(BYTE, R2, FP, IP + 8)
-    a.jump("everything", R2, "<=", 1)
-    a.label("lives")
+    with a.where(R1, "&", entries.DECREMENT_TTL):
+        a.load(HALF, R2, FP, _TYPE)
+        a.jump("everything", R2, "!=", _IPV4)
+        a.load(BYTE, R2, FP, IP + 8)
+        a.jump("everything", R2, "<=", 1)
 
 
 def _note_tag(a: Assembler) -> None:

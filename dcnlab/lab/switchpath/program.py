@@ -13,10 +13,6 @@ import struct
 from dataclasses import dataclass
 
 from dcnlab.lab.switchpath import entries
-from hostagent.linux.bpf_assembler import Assembler, Register, Size
-
-R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP = Register
-WORD, HALF, BYTE, DOUBLE = Size.WORD, Size.HALF, Size.BYTE, Size.DOUBLE
 
 #: Most shapes of a switch's table; a table with more is left to Open vSwitch.
 MAX_SHAPES = 32
@@ -36,7 +32,7 @@ OUT_AT, FLAGS_AT, LENGTH_AT, FROM_AT, ADDRESSES_AT, SWITCH_AT = 0, 4, 8, 12, 16,
 TAG_AT, TAG_TYPE_AT = 32, 36
 
 #: Helpers of the kernel, by their numbers in linux/bpf.h.
-MAP_LOOKUP, TIME, L3_CHECKSUM, CLONE_REDIRECT, REDIRECT, LOAD_BYTES, PULL = 1, 5, 10, 13, 23, 26, 39
+TIME, L3_CHECKSUM, CLONE_REDIRECT, REDIRECT, LOAD_BYTES, PULL = 5, 10, 13, 23, 26, 39
 #: Verdicts: of a filter, of a classifier.
 NOTHING, EVERYTHING, NOT_HANDLED, DROPPED = 0, -1, -1, 2
 #: Fields of the context (struct __sk_buff).
@@ -59,12 +55,3 @@ class Descriptors:
     def all(self) -> tuple[int, ...]:
         """Every descriptor, to close them."""
         return self.ports, self.switches, self.entries, self.slots
-
-
-def look_up(a: Assembler, table: int, key: int, otherwise: str) -> None:
-    """R0 = the value under the key on the stack."""
-    a.map(R1, table)
-    a.set(R2, "=", FP)
-    a.set(R2, "+", key)
-    a.call(MAP_LOOKUP)
-    a.jump(otherwise, R0, "==", 0)

@@ -50,11 +50,9 @@ def program(share: float) -> int:
     code.constant(Register.R1, round(share * _RANGE))
     code.jump("lost", Register.R0, "<", Register.R1)
     code.label("pass")
-    code.set(Register.R0, "=", _PASS)
-    code.exit()
+    code.exit(_PASS)
     code.label("lost")
-    code.set(Register.R0, "=", _LOSE)
-    code.exit()
+    code.exit(_LOSE)
     return bpf.load_classifier(code.assemble())
 
 
