@@ -99,7 +99,7 @@ from typing import Literal, TypedDict
 
 
 class LabArguments(TypedDict, total=False):
-    """The options of ``dcnlab up``, as keyword arguments; their defaults are those of ``LabConfig``."""
+    """The options of ``dcnlab up``, as keyword arguments: ``dcnlab up --help`` says what each means."""
 {fields}'''
 
 
@@ -180,19 +180,8 @@ def _asking(kind: type[Operation[Any]]) -> str:
 
 def arguments() -> str:
     """The options as a ``TypedDict``."""
-    fields = (
-        f"\n{_comment(field.metadata['doc'])}\n    {name}: {_written(option_types()[name])}"
-        for name, field in lab_options().items()
-    )
+    fields = (f"\n    {name}: {_written(option_types()[name])}" for name in lab_options())
     return _ARGUMENTS.format(fields="".join(fields) + "\n")
-
-
-def _comment(doc: str) -> str:
-    """A help text as a comment."""
-    lines = textwrap.wrap(
-        doc, _WIDTH, initial_indent="    #: ", subsequent_indent="    #: ", break_on_hyphens=False
-    )
-    return "\n".join(lines)
 
 
 def measurements() -> str:

@@ -85,8 +85,9 @@ def mermaid(graph: nx.DiGraph[str]) -> str:
     lines = ["```mermaid", "flowchart TD"]
     # Mermaid reserves words such as `graph` and `end`, so identifiers have a prefix.
     identifier = {name: f"m_{name.replace('.', '_')}" for name in graph}
-    lines += [f"    {identifier[name]}[{name}]" for name in sorted(graph)]
-    lines += [f"    {identifier[a]} --> {identifier[b]}" for a, b in sorted(reduced.edges)]
+    for name in sorted(graph):
+        others = " & ".join(identifier[other] for other in sorted(reduced[name]))
+        lines.append(f"    {identifier[name]}[{name}]" + (f" --> {others}" if others else ""))
     return "\n".join([*lines, "```"])
 
 
