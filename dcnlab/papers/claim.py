@@ -49,6 +49,14 @@ class Claim:
     #: Every claim names its place, be it "not in the paper".
     source: str = field(kw_only=True)
 
+    @classmethod
+    def of(
+        cls, paper: str, id: str, source: str, statement: str, how: str, printed: float | None = None,
+        relation: Relation = "=",
+    ) -> Claim:  # fmt: skip
+        """A claim in the order in which papers' modules state theirs."""
+        return cls(id, paper, statement, printed, how, relation, source=source)
+
     def holds(self, measured: float, seen: tuple[float, float] | None = None) -> bool:
         """True if the measured value (or the range ``seen``) satisfies the claim.
 
@@ -74,11 +82,6 @@ class Sentence:
     text: str
     source: str
     rows: tuple[str, ...]
-
-    @classmethod
-    def of(cls, text: str, source: str, *rows: str) -> Sentence:
-        """A sentence with its evidence."""
-        return cls(text, source, rows)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """What papers say, judged: the rows that are evidence for one sentence share one verdict, under one reading.
 
-Each paper's ``sentences.py`` lists its sentences with the rows that are their evidence.  A row that is in no
-list is a cell of a table or a point of a figure: a sentence of its own.
+Each paper's ``sentences.txt`` has a sentence on each line, its place in the paper, and patterns of the rows
+``experiment/claim`` that are its evidence, with `` | `` between them.  A row that is in no list is a cell of a
+table or a point of a figure: a sentence of its own.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 
 from dcnlab.papers.claim import Row, Sentence, Verdict
 
@@ -84,8 +85,10 @@ def _listed(names: Sequence[str]) -> str:
 
 @cache
 def sentences(folder: str) -> tuple[Sentence, ...]:
-    """The sentences of a paper, as its module lists them."""
-    return tuple(importlib.import_module(f"dcnlab.papers.{folder}.sentences").SENTENCES)
+    """The sentences of a paper, as its folder lists them."""
+    lines = (Path(__file__).with_name(folder) / "sentences.txt").read_text().splitlines()
+    stated = (line.split(" | ") for line in lines)
+    return tuple(Sentence(text, source, tuple(rows)) for text, source, *rows in stated)
 
 
 def judge(record: Record) -> list[Judged]:

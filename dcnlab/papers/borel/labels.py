@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from addressing.algorithms.rings import Ring
 from addressing.registry import bind
@@ -10,20 +11,16 @@ from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.papers import oracles
 from dcnlab.papers.borel.example import gcr_constants
 from dcnlab.papers.borel.tables import PAPER, SCHEMES, TABLE_3, TABLE_4, PaperTable, lengths
-from dcnlab.papers.claim import Claim, Experiment, Independent, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Independent, Row
 from dcnlab.papers.measure import GROWTH, from_node, growth_exponent, routed
 from topos.families.borel import Borel
 from topos.registry import fabric
 
+_claim = partial(Claim.of, PAPER)
+
 _EXAMPLE = "borel:7,2,0,1"
 _SETS = tuple(TABLE_3.spec(column) for column in TABLE_3.columns)
 _GROWING = ("borel:7,2,1,2", "borel:19,4,1,2", "borel:47,2,1,2", "borel:151,2,1,2")
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, PAPER, statement, printed, how, relation, source=source)
 
 
 def _family(spec: str) -> Borel:

@@ -12,10 +12,12 @@ from addressing.scheme import Scheme
 from addressing.schemes.twophase import TwoPhase
 from dcnlab.papers.borel.example import cr_constants, gcr_constants
 from dcnlab.papers.borel.tables import PAPER, TABLE_3, TABLE_4, lengths
-from dcnlab.papers.claim import Claim, Experiment, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Row
 from dcnlab.papers.measure import GROWTH, from_node, growth_exponent, lines, path_time, routed
 from topos.families.borel import Borel
 from topos.registry import fabric
+
+_claim = partial(Claim.of, PAPER)
 
 _EXAMPLE = "borel:7,2,0,1"
 _SETS = tuple(TABLE_3.spec(column) for column in TABLE_3.columns)
@@ -45,12 +47,6 @@ def _two_phase(spec: str) -> TwoPhase:
     scheme = bind("twophase", fabric(spec))
     assert isinstance(scheme, TwoPhase)
     return scheme
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, PAPER, statement, printed, how, relation, source=source)
 
 
 def _propositions() -> Iterator[Row]:

@@ -4,7 +4,7 @@ distances.py       diameters and average paths, Figure 14
 failures.py        average paths with failures, Figure 18
 ideal.py           bisection, ideal throughput (Eqs. 8 to 10)
 routing.py         deadlock, livelock, and the diameter in the conclusion
-sentences.py       what the paper says, and its evidence
+sentences.txt      what the paper says, and its evidence
 shortest_paths.py  number of shortest paths (Eq. 11)
 simulation.py      throughput and latency, Figures 15 to 17
 statements.py      farthest servers, credits, AACM, balance, failures of nodes

@@ -6,6 +6,7 @@ import itertools
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.traffic.latency import Settings, simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.papers import oracles
-from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Row
 from dcnlab.papers.clot.distances import COUNTED, saving
 from dcnlab.papers.clot.failures import average_over_ratios
 from hostagent.protocols.aacm import frames
@@ -30,12 +31,7 @@ from topos.graph import Port
 from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
+_claim = partial(Claim.of, _PAPER)
 
 
 # --- farthest servers -------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.traffic.loads import link_loads
-from dcnlab.papers.claim import Claim, Experiment, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Row
 from dcnlab.papers.clot.distances import between_servers
 from dcnlab.papers.clot.failures import average_path
 from dcnlab.papers.clot.shortest_paths import shortest_paths
@@ -32,14 +32,9 @@ from topos.graph import LinkState
 from topos.registry import fabric, parse
 
 _PAPER = "Wang et al., CLOT"
+_claim = partial(Claim.of, _PAPER)
 _SEEDS = range(1, 4)
 _RATIOS = (0, 5, 10, 15, 20)
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 # --- the network ------------------------------------------------------------------------

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, design, read_prices
 from dcnlab.evaluator.reporting.charts import Chart, Series
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from topos.registry import parse
 
 _PAPER = "Guo et al., DCube"
+_claim = partial(Claim.of, _PAPER)
 _COUNTED = "counted in the topologies (fat tree: closed form)"
 _BILLED = f"{_COUNTED}, with the unit prices of the paper"
 _FIVE = "Section 5, 'We first consider five networking structures'"
@@ -22,12 +23,6 @@ _FEWER = "Summary and Fig. 6, 'DCube significantly reduces the required wires an
 #: The structures with 16-port switches that the paper names for BCube, by number of servers.
 _SIXTEEN = {4096: "bcube:16,2", 8192: "bcube:16,3,parts=2", 12288: "bcube:16,3,parts=3"}
 _HCN_READINGS = {"HCN (4-port NICs)": "4-port NICs for HCN, as printed", "HCN": "HCN's 2 ports"}
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float | None = None, relation: Relation = "=",
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
 from dcnlab.evaluator.graph.paths.path_check import check_complete_graph, check_parallel, max_disjoint_paths
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.traffic.trees import pipelined, rates, replicated
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from dcnlab.papers.dcube.statements import applicable, switches_along
 from dcnlab.papers.dcube.throughput import networks
 from topos.bases.cells import CellFamily
@@ -31,13 +31,8 @@ from topos.family import Family
 from topos.registry import fabric, parse
 
 _PAPER = "Guo et al., DCube"
+_claim = partial(Claim.of, _PAPER)
 _PAIRS, _SOURCES = 24, 8
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float | None = None, relation: Relation = "=",
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 # --- Figure 4: how many paths, and how large a complete graph -------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 import networkx as nx
 import numpy as np
@@ -15,7 +15,7 @@ from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.distances import distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from dcnlab.papers.dcube.paths import one_to_several
 from dcnlab.papers.dcube.theorems import between_servers
 from dcnlab.papers.dcube.throughput import abt
@@ -23,14 +23,9 @@ from topos.bases.cells import CellFamily
 from topos.registry import fabric, parse
 
 _PAPER = "Guo et al., DCube"
+_claim = partial(Claim.of, _PAPER)
 _SERVERS = 4096
 _MOST_LEVELS, _PLACED, _DRAWS = 8, 64, 10
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 @cache

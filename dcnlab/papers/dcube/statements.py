@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import networkx as nx
 
 from addressing.algorithms import mobius
 from addressing.algorithms.mobius import Symbol
 from dcnlab.evaluator.evaluate import evaluate
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from dcnlab.papers.dcube.throughput import abt
 from dcnlab.papers.measure import optimal_abt
 from topos.registry import fabric
 
 _PAPER = "Guo et al., DCube"
+_claim = partial(Claim.of, _PAPER)
 _TRUNK = 3
 #: Of more servers the optimum takes minutes.
 _OPTIMAL = 1000
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 def _instead(symbol: Symbol, at: int) -> tuple[Symbol, Symbol]:

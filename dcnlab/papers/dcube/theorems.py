@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -22,23 +22,17 @@ from dcnlab.evaluator.optimum.exact import exact_abt
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.papers import oracles
-from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Independent, Reading, Row
 from dcnlab.papers.measure import optimal_abt
 from topos.fabric import Fabric
 from topos.registry import fabric, parse
 
 _PAPER = "Guo et al., DCube"
+_claim = partial(Claim.of, _PAPER)
 _SIZES = range(1, 10)
 _MOST_DIMENSIONS, _NEAR = 8, 2
 _EXACT = "exact over all pairs of servers, in server hops"
 _SWITCH_HOPS = "exact over all pairs of switches; a switch hop is three links"
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float | None = None,
-    relation: Relation = "=",
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from statistics import mean
 
@@ -23,15 +23,11 @@ from dcnlab.papers.hrsw.statements import entries
 from dcnlab.papers.measure import GROWTH, growth_exponent, routed, to_sampled_destinations
 from topos.registry import fabric
 
+_claim = partial(Claim.of, PAPER)
+
 _SEEDS = range(1, 4)
 _TABLES = 2000
 _ROUTED = ("shortest", "greedy")
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, PAPER, statement, printed, how, relation, source=source)
 
 
 def between_switches(spec: str) -> tuple[int, float]:

@@ -4,7 +4,7 @@ charts.py      the charts of the figures
 complexity.py  Tables I to IV: growth of the quantities
 figures.py     Figures 8 to 11, Theorems 9 and 10
 orders.py      the effect of scan order and root
-sentences.py   what the paper says, and its evidence
+sentences.txt  what the paper says, and its evidence
 statements.py  worked figures, the size of Diff, k, hyperbolicity, permutation sort
 states.py      Figure 7
 topologies.py  Table I

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from functools import cache, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from addressing.registry import bind
 from dcnlab.evaluator.graph.hyperbolicity import hyperbolicity
 from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.papers import oracles
-from dcnlab.papers.claim import Claim, Experiment, Independent, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Independent, Row
 from dcnlab.papers.measure import routed
 from dcnlab.papers.wmgr.states import states
 from topos.bases.cayley import CayleyGraph
@@ -28,12 +28,7 @@ from topos.family import Family
 from topos.registry import fabric, parse
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
+_claim = partial(Claim.of, _PAPER)
 
 
 @cache

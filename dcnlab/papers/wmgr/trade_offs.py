@@ -15,7 +15,7 @@ from addressing.registry import bind
 from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.routing.table_sizes import table_sizes
-from dcnlab.papers.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.papers.claim import Claim, Experiment, Reading, Row
 from dcnlab.papers.measure import GROWTH, growth_exponent, path_time, routed
 from dcnlab.papers.wmgr.complexity import (
     FAMILIES,
@@ -36,6 +36,7 @@ from dcnlab.papers.wmgr.topologies import degree, diameter, nodes
 from topos.registry import fabric
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"
+_claim = partial(Claim.of, _PAPER)
 #: Sizes whose pairs can all be routed.
 _SMALL = {
     "bcube": ("bcube:3,2", "bcube:4,2", "bcube:5,2", "bcube:7,2", "bcube:9,2"),
@@ -50,12 +51,6 @@ _CONSTANT = ("dcell", "fattree", "slimfly")
 #: A Cayley graph of each family.
 _GRAPHS = ("hypercube:7", "bubblesort:5", "star:5", "transposition:5", "butterfly:5")
 _OTHERS = ("bcube:4,2", "dcell:3,2", "jellyfish:24,40,12", "xpander:12,4", "slimfly:5")
-
-
-def _claim(
-    name: str, source: str, statement: str, how: str, printed: float, relation: Relation = "="
-) -> Claim:  # fmt: skip
-    return Claim(name, _PAPER, statement, printed, how, relation, source=source)
 
 
 # --- stretch ----------------------------------------------------------------------------
