@@ -9,6 +9,7 @@ gc.disable()  # imports leave no garbage; main() has it looked for again
 
 import argparse
 import contextlib
+import json
 import logging
 import os
 import socket
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
+from controller.beside import NOTHING, Beside
 from hostagent.linux.channel import Channel
 from topos import plugins
 from topos import registry as topologies
@@ -36,6 +38,7 @@ def main() -> int:
     control = Channel(socket.socket(fileno=options.control_fd))
     try:
         plugins.load(options.custom)
+        beside = Beside.from_json(json.loads(options.beside)) if options.beside else NOTHING
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
         backend, application = _library(options.backend, options.tables)
@@ -57,7 +60,7 @@ def main() -> int:
             backend.correct_answers(options.sockets)
         application.beside_others = bool(foreign)
         arguments = (
-            (scheme, lab, options.resume, options.switches, options.sockets, options.ordered)
+            (scheme, lab, options.resume, options.switches, options.sockets, options.ordered, beside)
             if options.tables
             else (scheme, lab)
         )
@@ -120,6 +123,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--switches", type=_numbers, default=None, metavar="NODES")
     parser.add_argument("--sockets", type=Path, metavar="FOLDER")
     parser.add_argument("--ordered", action="store_true")
+    parser.add_argument("--beside", default="", metavar="JSON")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
     parser.add_argument("--no-tables", action="store_false", dest="tables")

@@ -15,6 +15,7 @@ from typing import Any
 
 from addressing.scheme import Scheme
 from controller import management
+from controller.beside import NOTHING, Beside, LaterHost
 from controller.core import Core
 from controller.effects import Effect, Event, PacketOut, ReadTable, Send
 from controller.openflow import encode
@@ -60,12 +61,14 @@ class TableApp(Application):  # type: ignore[misc]
         switches: Iterable[int] | None = None,
         sockets: Path | None = None,
         ordered: bool = False,
+        beside: Beside = NOTHING,
     ) -> None:
         """``resume``: the links that are down, if it takes over from a controller that has ended; ``switches``:
         those that it controls, None for all; ``sockets``: the folder of their management sockets, without
-        which all switches hash alike; ``ordered``: the lab says which tables change when."""
+        which all switches hash alike; ``ordered``: the lab says which tables change when; ``beside``: what
+        switches hold beside the scheme's entries."""
         super().__init__()
-        self.core = Core(scheme, time.monotonic(), resume, switches, ordered)
+        self.core = Core(scheme, time.monotonic(), resume, switches, ordered, beside)
         self._readers: dict[int, TableReader] = {}
         self._lab = lab
         self._datapaths: dict[int, Any] = {}
@@ -115,6 +118,9 @@ class TableApp(Application):  # type: ignore[misc]
             case {"op": "links", "down": [*links]}:
                 request, among = message.get("request"), message.get("among")
                 self._perform(self.core.links(links, time.monotonic(), request, among))
+            case {"op": "hosts", "hosts": [*hosts], "request": request}:
+                later = [LaterHost(**host) for host in hosts]
+                self._perform(self.core.later_hosts(later, time.monotonic(), request))
             case {"op": "reports", "switches": [*switches], "request": request}:
                 self._perform(self.core.reports(switches, time.monotonic(), request))
             case {"op": "stats"}:

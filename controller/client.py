@@ -10,6 +10,7 @@ with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import os
 import socket
@@ -18,9 +19,11 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from controller.beside import NOTHING, Beside, LaterHost
 from hostagent.linux.channel import Message
 from hostagent.linux.child import Child
 
@@ -72,6 +75,7 @@ class ControllerProcess(Child):
         switches: Sequence[int] | None = None,
         sockets: Path | None = None,
         ordered: bool = False,
+        beside: Beside = NOTHING,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
@@ -83,6 +87,7 @@ class ControllerProcess(Child):
         ``switches`` are the nodes that it controls; None: all switches of the network.
         ``sockets`` is the folder of their management sockets; without it all switches hash flows alike.
         ``ordered``: the lab says which switches take new tables, and when; see :meth:`links`.
+        ``beside``: what switches hold beside the scheme's entries.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -102,6 +107,7 @@ class ControllerProcess(Child):
         if sockets is not None:
             command.append(f"--sockets={sockets}")
         command += ["--ordered"] if ordered else []
+        command += [f"--beside={json.dumps(beside.to_json())}"] if beside else []
         # It needs no thread pool of numpy's, which takes processor time when it starts.
         environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
         with theirs:
@@ -208,6 +214,12 @@ class ControllerProcess(Child):
     ) -> Message:
         """Send :meth:`links` and wait until the tables follow; returns the ``converged`` event."""
         before, request = self._received, self.links(down, among)
+        return self._answer(request, timeout, before, "converged tables")
+
+    def later_hosts(self, hosts: Iterable[LaterHost], timeout: float = 10.0) -> Message:
+        """Say which hosts came later, and wait until the tables follow."""
+        before, request = self._received, next(self._requests)
+        self.send({"op": "hosts", "hosts": list(map(asdict, hosts)), "request": request})
         return self._answer(request, timeout, before, "converged tables")
 
     def _answer(self, request: int, timeout: float, after: int, what: str) -> Message:

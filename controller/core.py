@@ -14,11 +14,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from addressing.fields import ipv6, mac
 from addressing.header import Field
 from addressing.scheme import Scheme
 from controller import arp, nd, plan
+from controller.beside import NOTHING, Beside, LaterHost
 from controller.effects import Effect, Event, LinkStateUpdate, PacketOut, ReadTable, Send
 from controller.plan import Change
 from controller.rules import FlowTable, Group
@@ -39,10 +41,15 @@ class Core:
         resume: Iterable[int] | None = None,
         switches: Iterable[int] | None = None,
         ordered: bool = False,
+        beside: Beside = NOTHING,
     ) -> None:
         """``switches``: those that it controls, where others have controllers of their own; None: all.
 
-        ``ordered``: the lab says which switches take new tables, and when; reports of ports change none."""
+        ``ordered``: the lab says which switches take new tables, and when; reports of ports change none.
+        ``beside``: what switches hold beside the scheme's entries."""
+        self.beside = beside
+        #: By which ports switches flood, as far as they were told.
+        self._flooded: dict[int, frozenset[int]] = {}
         self._ordered = ordered
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
@@ -86,7 +93,9 @@ class Core:
     def prepare(self, switch: int) -> tuple[Change, ...]:
         """The changes from an empty ``switch`` to its table while all links are up; kept until it connects."""
         if switch not in self._initial_changes:
-            self._initial_changes[switch] = plan.diff(FlowTable(), plan.desired_table(self._base, switch))
+            self._initial_changes[switch] = plan.diff(
+                FlowTable(), plan.desired_table(self._base, switch, beside=self.beside)
+            )
         return self._initial_changes[switch]
 
     def connected(self, switch: int) -> Iterator[Effect]:
@@ -99,10 +108,11 @@ class Core:
     def table_read(self, switch: int, present: FlowTable | None) -> Iterator[Effect]:
         """The table that a switch has now: change what is wrong.  None: reset it and install its table."""
         self._filled.add(switch)
+        self._flooded[switch] = self.beside.flooded(self.fabric, switch, self.link_state)
         if present is not None:
-            changes = plan.diff(present, plan.desired_table(self.scheme, switch, self.link_state))
+            changes = plan.diff(present, self._table(switch))
         elif self.link_state:
-            changes = plan.diff(FlowTable(), plan.desired_table(self.scheme, switch, self.link_state))
+            changes = plan.diff(FlowTable(), self._table(switch))
         else:
             changes = self.prepare(switch)
         self._installed[switch] = plan.apply(present or FlowTable(), changes)
@@ -183,6 +193,13 @@ class Core:
         self.stale_since = None
         yield from self._converge(now, now, request, among)
 
+    def later_hosts(self, hosts: Iterable[LaterHost], now: float, request: int) -> Iterator[Effect]:
+        """These are the hosts that came later; answered as :meth:`links` is."""
+        self.beside = replace(self.beside, hosts=tuple(hosts))
+        self._initial_changes.clear()
+        self._due = dict.fromkeys(self._installed)
+        yield from self._converge(now, now, request)
+
     def reports(self, switches: Iterable[int], now: float, request: int) -> Iterator[Effect]:
         """An event that repeats ``request``, once these switches have sent what they report of before."""
         barriers = {self._new_barrier(switch): switch for switch in switches if switch in self._installed}
@@ -228,17 +245,21 @@ class Core:
             scheme.prepare_tables(tuple(self._installed))
         late, now = self._due, self.scheme
         nearest = self._nearest_first(changed)
-        self._due = {one: None for one in nearest if one in late or not now.keeps_table(one, before)}
+        self._due = {
+            one: None for one in nearest if self.beside or one in late or not now.keeps_table(one, before)
+        }
 
     def _send_due(self, current: LinkStateUpdate, among: Collection[int] | None) -> Iterator[Effect]:
         """Send switches what differs from the tables that they hold."""
         for switch in [one for one in self._due if among is None or one in among]:
             if switch in self._installed:  # the others get their tables when they connect
-                table = plan.desired_table(self.scheme, switch, self.link_state)
-                yield from self._change(switch, table, current)
+                tree = self.beside.flooded(self.fabric, switch, self.link_state)
+                yield from self._change(switch, tree & self._flooded[switch], current)
             del self._due[switch]
 
-    def _change(self, switch: int, table: FlowTable, current: LinkStateUpdate) -> Iterator[Effect]:
+    def _change(self, switch: int, ports: frozenset[int], current: LinkStateUpdate) -> Iterator[Effect]:
+        """Send a switch, which floods by ``ports``, what changes."""
+        self._flooded[switch], table = ports, self._table(switch, ports)
         changes = plan.diff(self._installed[switch], table)
         if changes:
             self._installed[switch] = table
@@ -247,6 +268,21 @@ class Core:
             current.switches += 1
             self._updating[barrier_id] = current.started, len(changes)
             yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
+
+    def _table(self, switch: int, ports: frozenset[int] | None = None) -> FlowTable:
+        return plan.desired_table(self.scheme, switch, self.link_state, self.beside, ports)
+
+    def _complete_tree(self, current: LinkStateUpdate) -> Iterator[Effect]:
+        """No switch floods by a port any more that has left the tree: flood by those that have come to it.
+
+        So no frame circulates meanwhile.  A later change of links does it where there is one."""
+        if self._due or current is not self._updates[-1]:
+            return
+        for switch in self._installed if self.beside.broadcast else ():
+            tree = self.beside.flooded(self.fabric, switch, self.link_state)
+            if tree != self._flooded[switch]:
+                yield from self._change(switch, tree, current)
+        current.waiting.update(self._pending_barriers)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
         """The connected switches, those at the ends of ``links`` first."""
@@ -298,6 +334,7 @@ class Core:
         for current in [item for item in self._updates if not item.waiting]:
             if not current.notified:
                 current.notified = True
+                yield from self._complete_tree(current)
                 yield from self._notify_hosts(current)
             if not current.waiting:
                 self._updates.remove(current)
@@ -318,18 +355,24 @@ class Core:
         count everything else."""
         self._counts["packet_ins"] += 1
         request, end = self._parse_request(frame), self.fabric.peer(switch, port)
-        if request is None or end is None or not self.fabric.is_end_host(end.node):
+        plain = port in self.beside.at(switch) or (end is not None and self.fabric.is_end_host(end.node))
+        if request is None or not plain:
             self._counts["ignored"] += 1
             return
-        target = self._servers.get(request.target_ip)
-        if target is None or target == end.node:
+        target, mac_ = self._servers.get(request.target_ip), self._later(request.target_ip)
+        if target is not None and (end is None or target != end.node):
+            mac_ = address(self.scheme, target)
+            self._resolved |= set() if end is None else {(end.node, target)}
+        if mac_ is None:
             self._counts["unanswered"] += 1
             return
-        self._resolved.add((end.node, target))
         self._counts["arp_replies"] += 1
         answer = arp.reply if isinstance(request, arp.Request) else nd.advertisement
-        mac_ = address(self.scheme, target)
         yield PacketOut(switch, port, answer(mac_, request.target_ip, request.sender_mac, request.sender_ip))
+
+    def _later(self, ip: int) -> int | None:
+        """The hardware address of the host that came later and has an address."""
+        return next((host.mac for host in self.beside.hosts if ip in (host.ip, ipv6.embed(host.ip))), None)
 
     def _parse_request(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
         """The request in a frame, for a version of IP that this lab uses."""

@@ -27,6 +27,7 @@ from addressing.header import Field, Forward, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import compile_table
 from controller import rules
+from controller.beside import NOTHING, Beside
 from controller.rules import Actions, Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
 from topos.graph import ALL_UP, LinkState
 
@@ -48,10 +49,17 @@ class NotInstallable(ValueError):
     """A rule that OpenFlow cannot express; one line for the user."""
 
 
-def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
+def desired_table(
+    scheme: Scheme,
+    switch: int,
+    links: LinkState = ALL_UP,
+    beside: Beside = NOTHING,
+    ports: frozenset[int] | None = None,
+) -> FlowTable:
     """The table that ``switch`` (a node number) should hold.
 
-    ``scheme`` must know ``links`` already (``scheme.with_failures(links)``).
+    ``scheme`` must know ``links`` already (``scheme.with_failures(links)``).  ``ports`` are those by which the
+    switch floods, if it does: those of the tree, unless stated.
     """
     table = compile_table(scheme, switch, links)
     buckets_of = functools.cache(functools.partial(_buckets, scheme, switch))  # many entries share next hops
@@ -69,7 +77,10 @@ def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> Flo
         for entry, buckets in entries
         for version in scheme.ip_versions
     }
-    if has_hosts(scheme, switch):
+    if ports is None:
+        ports = beside.flooded(scheme.fabric, switch, links)
+    flows |= set(beside.rules(scheme, switch, links, ports))
+    if has_hosts(scheme, switch) or beside.at(switch):
         actions = (Output(rules.CONTROLLER),)
         flows |= {
             Rule(ARP_PRIORITY, _REQUEST_MATCHES[version], actions, rules.ARP_COOKIE)

@@ -15,8 +15,9 @@ from addressing.fields import ipv4, ipv6, mac
 #: OpenFlow's reserved ports: the arrival port, and the controller.
 IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD
 
-#: Cookies: the entry belongs to the scheme's table, or sends ARP requests to the controller.
-TABLE_COOKIE, ARP_COOKIE = 0x1, 0x2
+#: Cookies: the entry belongs to the scheme's table, sends ARP requests to the controller, or stands beside both
+#: (:mod:`controller.beside`).
+OUR_COOKIES = TABLE_COOKIE, ARP_COOKIE, BESIDE_COOKIE = 0x1, 0x2, 0x3
 
 IPV4, ARP, IPV6 = 0x0800, 0x0806, 0x86DD
 #: The ICMPv6 type of neighbour solicitations.

@@ -9,8 +9,7 @@ from typing import Any
 from controller.openflow.backend import ofp
 from controller.rules import (
     ANY,
-    ARP_COOKIE,
-    TABLE_COOKIE,
+    OUR_COOKIES,
     Action,
     Actions,
     Bucket,
@@ -54,7 +53,7 @@ class TableReader:
     def add(self, body: Iterable[Any], is_groups: bool, last: bool) -> None:
         """Add a part of the answer about groups, or about flows."""
         if self._own_only and not is_groups:
-            body = [stats for stats in body if stats.cookie in (TABLE_COOKIE, ARP_COOKIE)]
+            body = [stats for stats in body if stats.cookie in OUR_COOKIES]
         try:
             if is_groups:
                 self._groups.update(map(group, body))

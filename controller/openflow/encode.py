@@ -73,7 +73,7 @@ def reset_own(items: Iterable[Change]) -> bytes:
             out_port=ofp.OFPP_ANY,
             out_group=ofp.OFPG_ANY,
         )
-        for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE)
+        for cookie in rules.OUR_COOKIES
     ]
     groups = [change.item for change in items if isinstance(change.item, Group)]
     return b"".join(map(_bytes, flows)) + b"".join(_group(Op.DELETE, group) for group in groups)

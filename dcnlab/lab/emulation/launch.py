@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
+from controller.beside import NOTHING, Beside
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.emulation import network, tunnels
@@ -60,11 +61,12 @@ def launch(
     netns.create(shard.netns for shard in shards)
     answering = _answer_foreign(shards, outside) if config.choice().kind in ("remote", "app") else None
     controller = spawn_controller(
-        config, fabric, shards, outside, on_link_change, on_controller_event, part=part
-    )
+        config, fabric, shards, outside, on_link_change, on_controller_event, part=part,
+        beside=Beside(config.broadcast),
+    )  # fmt: skip
     running = Running(
         config, fabric, scheme, shards, controller, agents, datapath,
-        outside=outside, part=part, early_answering=answering,
+        outside=outside, part=part, early_answering=answering, beside=Beside(config.broadcast),
     )  # fmt: skip
     network.build_network(running, clock, guard)
     if agents is not None and config.autoconfigure:
@@ -124,8 +126,9 @@ def spawn_controller(
     on_event: OnEvent,
     resume: Sequence[int] | None = None,
     part: LocalPart | None = None,
+    beside: Beside = NOTHING,
 ) -> ControllerProcess | None:
-    """Start the controller, where there are switches.
+    """Start the controller, where there are switches; they hold ``beside`` beside the scheme's entries.
 
     With ``resume``, the links that are down, it takes over switches that have their tables already.
     """
@@ -138,4 +141,4 @@ def spawn_controller(
         on_event(message)
 
     switches = None if part is None else local(fabric, part, range(fabric.servers, fabric.size))
-    return controllers.spawn(config, config.choice(), shards, outside, event, resume, switches)
+    return controllers.spawn(config, config.choice(), shards, outside, event, resume, switches, beside)

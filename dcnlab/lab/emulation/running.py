@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
+from controller.beside import NOTHING, Beside
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.autoconfig.side import Side
@@ -66,6 +67,8 @@ class Running:
     early_answering: Answering | None = None
     #: Where the generations of agents begin: above those that agents on other machines may know of them.
     generation: int = 0
+    #: What switches hold beside the scheme's entries.
+    beside: Beside = NOTHING
 
     def here(self, node: int) -> bool:
         """Whether this machine runs a node."""

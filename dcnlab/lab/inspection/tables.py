@@ -10,6 +10,7 @@ from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
 from controller import plan, rules
+from controller.beside import NOTHING, Beside
 from controller.openflow import dump
 from dcnlab.lab.contract.switches import TableComparison
 from dcnlab.lab.running import convergence
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     from dcnlab.lab.switchpath.driver import SwitchFastPath
 
 _TIMEOUTS = re.compile(r"(?:idle|hard)_timeout=\d+, ?")
-_OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE))
+_OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in rules.OUR_COOKIES)
 
 
-def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]:
+def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP, beside: Beside = NOTHING) -> list[str]:
     """The entries of a node: of a switch as Open vSwitch prints them, of a server its rule in words."""
     if scheme.fabric.is_end_host(node):
         return []
     if not scheme.fabric.is_server(node):
-        return list(plan.desired_table(scheme, node, links).lines())
+        return list(plan.desired_table(scheme, node, links, beside).lines())
     return list(_rule(scheme, node, links))
 
 
@@ -58,7 +59,8 @@ def compare(session: LocalMachine, node: int) -> TableComparison:
     switch fast path also the packets that the kernel has forwarded by each installed one (``by_kernel``)."""
     fabric, state = session.fabric, session.controller_state
     scheme = session.running.scheme
-    expected = predicted(scheme.with_failures(state) if state else scheme, node, state)
+    known = scheme.with_failures(state) if state else scheme
+    expected = predicted(known, node, state, session.running.beside)
     name = fabric.name(node)
     if fabric.is_server(node):
         return TableComparison(name, expected, None, None)

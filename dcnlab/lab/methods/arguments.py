@@ -25,6 +25,7 @@ class LabArguments(TypedDict, total=False):
     rest_port: int
     no_loops: bool
     backend: Literal["os-ken", "ryu"]
+    broadcast: bool
     datapath: Literal["auto", "kernel", "userspace"]
     switch_fast_path: Literal["off", "on", "auto"]
     update_order: Literal["fast", "loop-free"]

@@ -103,6 +103,16 @@ def _check_controller(config: StatedOptions, scheme: Scheme) -> None:
     choice.library(config.backend)
 
 
+def _check_broadcast(config: StatedOptions, scheme: Scheme) -> None:
+    """Only switches forward, and ours fills their tables."""
+    if not config.broadcast:
+        return
+    if scheme.fabric.relaying:
+        raise OptionError("broadcast", f"the servers of {scheme.fabric.spec} relay packets, and no broadcasts")
+    if config.routed or not config.choice().tables:
+        raise OptionError("broadcast", "broadcast is for our controller: others flood as they decide")
+
+
 def _check_outside(config: StatedOptions, scheme: Scheme) -> None:
     """Exposed ports are of servers; NAT does not depend on addresses that change."""
     for exposed in exposure.parse(config.expose):
@@ -196,6 +206,7 @@ def _check_machines(config: StatedOptions, scheme: Scheme) -> None:
 CHECKS = (
     _check_machines,
     _check_controller,
+    _check_broadcast,
     _check_packets,
     _check_autoconfiguration,
     _check_link_state,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from dcnlab.lab.emulation.switches.connections import _CHANGE
 from dcnlab.lab.emulation.switches.controllers import _TLS_ERROR, _VERSIONS
-from dcnlab.lab.emulation.switches.flooding import outside_tree
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.instruments.counting.port_counters import PortCounters
 from dcnlab.lab.instruments.flood_watch import busiest, repetitions
 from dcnlab.lab.options.controller_choice import ControllerChoice
 from topos import registry
+from topos.trees import outside_tree
 
 SPECS = ("fattree:4", "jellyfish:4,8,3", "bcube:4,1", "dragonfly:2,1,1", "slimfly:3,hosts=1")
 

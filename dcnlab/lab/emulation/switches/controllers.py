@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
+from controller.beside import NOTHING, Beside
 from controller.client import ControllerProcess
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
@@ -37,11 +38,13 @@ def spawn(
     on_event: Callable[[Message], None],
     resume: Sequence[int] | None = None,
     switches: Sequence[int] | None = None,
+    beside: Beside = NOTHING,
 ) -> ControllerProcess | None:
     """Start the process of the controller, or let the forwarder accept switches; None without a process.
 
     With ``resume``, the links that are down, it takes over switches that have their tables already.
-    ``switches`` are the nodes that it controls, None for all.
+    ``switches`` are the nodes that it controls, None for all; ``beside`` is what they hold beside the scheme's
+    entries.
     """
     if not shards or choice.kind == "none":
         return None
@@ -66,6 +69,7 @@ def spawn(
             switches=switches,
             sockets=openvswitch.ROOT,
             ordered=config.update_order == "loop-free",
+            beside=beside,
         )
     finally:
         for listener in itertools.chain.from_iterable(each):

@@ -15,6 +15,7 @@ from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 from topos.fabric import Fabric
 from topos.graph import Port
+from topos.trees import outside_tree
 
 _VERSION = 1
 _HELLO, _ERROR, _PORT_MOD, _BARRIER_REQUEST, _BARRIER_REPLY = 0, 1, 15, 18, 19
@@ -22,28 +23,6 @@ _HEADER = struct.Struct("!BBHI")
 _CHANGE = struct.Struct("!H6sIII4x")
 _NO_FLOOD = 1 << 4
 _TIMEOUT = 30.0
-
-
-def outside_tree(fabric: Fabric, down: Iterable[int]) -> frozenset[Port]:
-    """Both ports of each link between switches that is up and not in the spanning tree; those of links that
-    are down do not matter."""
-    root = list(range(fabric.size))
-
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = node = root[root[node]]
-        return node
-
-    ports: set[Port] = set()
-    absent = frozenset(down)
-    for number, link in enumerate(fabric.links()):
-        if number in absent or fabric.is_server(link.a.node) or fabric.is_server(link.b.node):
-            continue
-        a, b = find(link.a.node), find(link.b.node)
-        root[a] = b
-        if a == b:
-            ports |= {link.a, link.b}
-    return frozenset(ports)
 
 
 class FloodingTree:

@@ -185,6 +185,7 @@ class Controller(SupervisedProcess):
         running.controller = launch.spawn_controller(
             running.config, running.fabric, running.shards, running.outside,
             self.on_link_change, self.on_event, sorted(state.down), running.part,
+            running.beside,
         )  # fmt: skip
         self.follow()
         with waking.woken(running.shards):

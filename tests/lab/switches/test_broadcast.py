@@ -1,0 +1,74 @@
+"""`--broadcast`: frames for groups reach every host once, DHCP works, and the tree follows failures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import OptionError
+from dcnlab.lab.options.config import LabConfig
+from tests.ovs import poll
+
+pytestmark = pytest.mark.lab
+_ANSWER = re.compile(r"from (\S+?):? icmp_seq=1 ")
+_CONF = """start 10.0.0.100
+end 10.0.0.110
+interface h0-eth1
+opt subnet 255.0.0.0
+lease_file {0}/leases
+pidfile {0}/pid
+"""
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme", "options", "says"),
+    [
+        ("bcube:4,1", "brp", {}, "relay packets, and no broadcasts"),
+        ("fattree:4", "none", {}, "broadcast is for our controller"),
+        ("fattree:4", "ecmp", {"controller": "none"}, "broadcast is for our controller"),
+    ],
+)
+def test_labs_that_have_no_tree_refuse_it(
+    topology: str, scheme: str, options: dict[str, str], says: str
+) -> None:
+    with pytest.raises(OptionError, match=says):
+        LabConfig.of(topology, scheme, broadcast=True, **options).validate()
+
+
+def reached(lab: Lab) -> list[str]:
+    """The hosts that answer an echo request for all nodes, as often as they answer."""
+    said = lab.run("h1", ["ping", "-6", "-c2", "-i1", "-W1", "ff02::1%h1-eth1"])
+    return sorted(_ANSWER.findall(said.stdout))
+
+
+@pytest.mark.parametrize(("topology", "scheme"), [("fattree:4", "ecmp"), ("jellyfish:6,3,2", "ksp")])
+def test_group_frames_reach_every_host_once_also_after_failures(topology: str, scheme: str) -> None:
+    with Lab(topology, scheme=scheme, broadcast=True) as lab:
+        servers = lab.info().servers
+        first, second, *_ = lab.route("h0", f"h{servers - 1}")[1:-1]
+        for change in (lambda: None, lambda: lab.fail(first, second), lambda: lab.restore(first, second)):
+            change()
+            poll(lambda: len(set(reached(lab))) == servers, 60)
+            answers = reached(lab)
+            assert len(answers) == len(set(answers)), "nobody heard a frame twice"
+            assert lab.pingall().lost == []
+            verified = lab.verify(any_packet=True)
+            assert verified.found == [], "no other packet loops either"
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme", "flags"), [("fattree:4", "ecmp", []), ("fattree:4", "twolevel", ["-B"])]
+)
+def test_dhcp_works(tmp_path: Path, topology: str, scheme: str, flags: list[str]) -> None:
+    (tmp_path / "conf").write_text(_CONF.format(tmp_path))
+    (tmp_path / "leases").touch()
+    (script := tmp_path / "bound").write_text('#!/bin/sh\n[ "$1" != bound ] || echo has $ip\n')
+    script.chmod(0o755)
+    with Lab(topology, scheme=scheme, broadcast=True) as lab:
+        lab.serve("dhcp", "h0", ["busybox", "udhcpd", "-f", str(tmp_path / "conf")])
+        client = ["busybox", "udhcpc", "-f", "-q", "-n", "-t20", "-T1", "-i", "h5-eth1", "-s", str(script)]
+        asked = lab.run("h5", [*client, *flags])
+        assert "has 10.0.0.1" in asked.stdout, asked.stderr
