@@ -2,6 +2,7 @@
 
     rules.py    flow rules and groups as plain values, with the text of ovs-ofctl
     plan.py     the table of each switch, and the fewest changes from its present one
+    beside.py   what stands beside a scheme's entries: a tree for broadcasts, paths to hosts that came later
     arp.py      ARP requests and replies
     nd.py       IPv6 neighbour solicitations and advertisements
     core.py     the controller's decisions without I/O: events in, effects out
@@ -15,7 +16,7 @@
     client.py   the lab's side: the controller's process and its control channel
     openflow/   OpenFlow's messages and texts
 
-``rules``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``arp``, ``nd``, ``checksums``, ``effects`` and
+``rules``, ``beside``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``arp``, ``nd``, ``checksums``, ``effects`` and
 ``core`` are pure.  Only ``openflow.encode``, ``openflow.decode``, ``openflow.backend``, ``management`` and
 ``app`` use an OpenFlow library.
 """
