@@ -16,7 +16,7 @@
     client.py   the lab's side: the controller's process and its control channel
     openflow/   OpenFlow's messages and texts
 
-``rules``, ``beside``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``arp``, ``nd``, ``checksums``, ``effects`` and
-``core`` are pure.  Only ``openflow.encode``, ``openflow.decode``, ``openflow.backend``, ``management`` and
-``app`` use an OpenFlow library.
+``rules``, ``beside``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``arp``, ``nd``, ``checksums``,
+``effects`` and ``core`` are pure.  Only ``openflow.encode``, ``openflow.decode``, ``openflow.backend``,
+``management`` and ``app`` use an OpenFlow library.
 """
