@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TUN_NAME = "dcn0"
 
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
-_TUNSETIFINDEX, _TUNGETIFF = 0x400454DA, 0x800454D2
+_TUNSETIFINDEX, _TUNGETIFF, _TUNSETPERSIST, _TUNSETFILTEREBPF = 0x400454DA, 0x800454D2, 0x400454CB, 0x800454E1
 #: How often the device is tried: a program in the host may take its name at any moment.
 _ATTEMPTS = 1000
 #: Seconds for an interface to start.
@@ -98,7 +98,7 @@ class Devices:
         _assign(self.netlink, self.tun_index, (address, *self.further), self.ipv6)
 
     def close(self) -> None:
-        """Close everything; the TUN device disappears with its descriptor."""
+        """Close everything; the TUN device stays until its namespace ends."""
         os.close(self.tun)
         for nic in self.nics:
             for each in nic.sockets:
@@ -224,7 +224,8 @@ def _enter(descriptor: int) -> None:
 
 
 def _own_tun(netlink: Netlink, held: int | None, index: int) -> int:
-    """The host's TUN device: that of ``held``, or a new one in the place of whatever has its name."""
+    """The host's TUN device: that of ``held``, that of agents that have ended with their supervisor, or a new
+    one in the place of whatever has its name."""
     if held is not None and _has_device(held):
         return _drained(os.dup(held))
     for _ in range(_ATTEMPTS):
@@ -232,6 +233,9 @@ def _own_tun(netlink: Netlink, held: int | None, index: int) -> int:
             return _open_tun(index)
         with contextlib.suppress(OSError):  # another process may be as quick
             if (taken := netlink.interfaces().get(TUN_NAME)) is not None:
+                with contextlib.suppress(OSError):  # somebody has it open, or it is no such device
+                    if index in (0, taken.index):
+                        return _open_tun(index, new=False)
                 netlink.remove(taken.index)
     return _open_tun(index)
 
@@ -253,14 +257,22 @@ def _drained(tun: int) -> int:
     return tun
 
 
-def _open_tun(index: int = 0) -> int:
-    """A new TUN device, of the interface index ``index`` unless that is 0; OSError where one has its name."""
+def _open_tun(index: int = 0, new: bool = True) -> int:
+    """A new TUN device, of the interface index ``index`` unless that is 0; OSError where one has its name.
+    Otherwise the one that has it, if nobody has that open.
+
+    It is persistent: thousands go with their namespaces, all at once.  To remove one with its last descriptor
+    takes the kernel 15 ms, and a supervisor holds hundreds of these.
+    """
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if index:
             fcntl.ioctl(tun, _TUNSETIFINDEX, struct.pack("I", index))
-        flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR | _IFF_TUN_EXCL
+        flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_TUN_EXCL if new else 0)
         fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
+        fcntl.ioctl(tun, _TUNSETPERSIST, 1)
+        if not new:
+            fcntl.ioctl(tun, _TUNSETFILTEREBPF, struct.pack("i", -1))  # of a program in the host
         fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
         fcntl.ioctl(tun, _TUNSETOFFLOAD, _OFFLOADS)
     except OSError:

@@ -306,7 +306,8 @@ def test_a_killed_agent_is_reported_and_the_others_go_on() -> None:
         assert lab.pool.wait_links([]) == 3
 
 
-def test_nothing_is_left_after_the_end() -> None:
+def test_no_process_is_left_after_the_end_and_devices_go_with_their_namespaces() -> None:
+    """To remove a thousand devices one by one takes the kernel 15 s, which nobody should wait for."""
     with server_network("torus:2x2", "wmgr") as lab:
         family = [lab.pool.process.pid, *(p.pid for p in psutil.Process(lab.pool.process.pid).children())]
         assert len(family) == 5
@@ -314,7 +315,7 @@ def test_nothing_is_left_after_the_end() -> None:
         poll(lambda: not any(psutil.pid_exists(pid) for pid in family[1:]))
         with pytest.raises(AgentError):
             lab.pool.stats()
-        poll(lambda: "dcn0" not in lab.run(0, "ip", "link"))
+        assert "dcn0" in lab.run(0, "ip", "link")
 
 
 def test_agents_do_not_work_when_nothing_happens() -> None:

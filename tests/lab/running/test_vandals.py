@@ -119,6 +119,17 @@ def test_an_agent_starts_without_an_interface_that_is_missing(lab: Lab) -> None:
     assert_whole(lab)
 
 
+def test_agents_of_a_new_supervisor_have_the_devices_of_before(lab: Lab) -> None:
+    """Also what the owner of a host has changed there."""
+    vandalise(lab, "ip addr add 192.0.2.7/32 dev dcn0")
+    before = lab.run("h0", ["cat", "/sys/class/net/dcn0/ifindex"]).stdout
+    lab.restart("agents")
+    assert lab.run("h0", ["cat", "/sys/class/net/dcn0/ifindex"]).stdout == before
+    assert "192.0.2.7/32" in lab.run("h0", ["ip", "addr", "show", "dev", "dcn0"]).stdout
+    vandalise(lab, "ip addr del 192.0.2.7/32 dev dcn0")
+    assert_whole(lab)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may open /dev/net/tun there")
 def test_nobody_takes_the_device_of_an_agent_between_two_agents(tmp_path: Path) -> None:
     file = tmp_path / "taker.py"
