@@ -55,6 +55,9 @@ class Fault:
     verb: str
     target: str
     to: tuple[tuple[str, str], ...] = ()
+    #: What it harms until another fault repairs that, and what it repairs.
+    harms: str = field(default="", compare=False)
+    repairs: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         values = "".join(f" {name} {value}" for name, value in self.to)
@@ -75,6 +78,48 @@ def steps(targets: Targets, seed: int) -> Iterator[Step]:
     """Steps without end."""
     draw = _Draw(targets, random.Random(seed))
     return itertools.filterfalse(lambda step: not step, iter(draw.step, None))
+
+
+#: A fault with its place in a plan: the numbers of its step and in that.
+Placed = tuple[int, int, Fault]
+Unit = tuple[Placed, ...]
+
+
+def units(plan: Iterable[Step]) -> list[Unit]:
+    """The faults of a plan, each together with what repairs its harm.
+
+    Any of these without the others are a plan as well.  A harm that nobody repairs would be another plan: more
+    would be cut at once than :class:`Targets` allow, or a host would stay without its addresses.
+    """
+    every: list[list[Placed]] = []
+    harmed: dict[str, list[Placed]] = {}
+    for number, step in enumerate(plan):
+        for place, fault in enumerate(step):
+            before = [harmed[key] for key in (fault.harms, *fault.repairs) if key in harmed]
+            unit = [(number, place, fault)]
+            for other in {id(one): one for one in before}.values():
+                unit += other
+                every.remove(other)
+            every.append(unit)
+            harmed = {
+                key: unit if any(one is other for other in before) else one
+                for key, one in harmed.items()
+                if key not in fault.repairs
+            }
+            if fault.harms:
+                harmed[fault.harms] = unit
+    return sorted(tuple(sorted(unit, key=_place)) for unit in every)
+
+
+def _place(placed: Placed) -> tuple[int, int]:
+    return placed[:2]
+
+
+def joined(units: Iterable[Unit]) -> list[Step]:
+    """The steps of these faults, without those that have become empty."""
+    placed = sorted((one for unit in units for one in unit), key=_place)
+    grouped = itertools.groupby(placed, lambda one: one[0])
+    return [tuple(fault for _, _, fault in some) for _, some in grouped]
 
 
 @dataclass
@@ -104,7 +149,8 @@ class _Draw:
         if self.targets.controller and self.random.random() < 0.1:
             # It is stopped while the other faults happen, as one that is very busy.
             faults = tuple(fault for fault in faults if fault.target != "controller")
-            return (Fault("pause", "controller"), *faults, Fault("restart", "controller"))
+            paused = Fault("pause", "controller", harms="controller")
+            return (paused, *faults, Fault("restart", "controller", repairs=("controller",)))
         return faults
 
     def _cut_link(self) -> Step:
@@ -125,7 +171,7 @@ class _Draw:
         if len(down) == len(before) or len(down) > most or self._parts(down, self._paused):
             return ()
         self._cut.append(target)
-        return (Fault("fail", target),)
+        return (Fault("fail", target, harms=target),)
 
     def _down(self, *more: str) -> list[str]:
         """The links that are cut, by themselves or with a node of theirs, if ``more`` are cut too."""
@@ -141,7 +187,7 @@ class _Draw:
             return ()
         target = self.random.choice(self._cut)
         self._cut.remove(target)
-        return (Fault("restore", target),)
+        return (Fault("restore", target, repairs=(target,)),)
 
     def _parts(self, cut: list[str], paused: list[str]) -> bool:
         """Whether servers would be cut off that must not be."""
@@ -159,11 +205,13 @@ class _Draw:
         kind = "switch" if is_switch else process  # they share a process
         if kind in self._killed:
             self._killed.remove(kind)
-            return (Fault("restart", process),)
+            return (Fault("restart", process, repairs=(f"killed {kind}",)),)
         self._killed.append(kind)
+        repairs: tuple[str, ...] = ()
         if process == "agents":  # they all start again
+            repairs = tuple(f"paused {agent}" for agent in self._paused)
             self._paused.clear()
-        return (Fault("kill", process),)
+        return (Fault("kill", process, harms=f"killed {kind}", repairs=repairs),)
 
     def _pause(self) -> Step:
         running = [name for name in self.targets.agents if name not in self._paused]
@@ -173,14 +221,14 @@ class _Draw:
         if self._parts(self._down(), [*self._paused, agent]):
             return ()
         self._paused.append(agent)
-        return (Fault("pause", agent),)
+        return (Fault("pause", agent, harms=f"paused {agent}"),)
 
     def _continue(self) -> Step:
         if not self._paused:
             return ()
         agent = self.random.choice(self._paused)
         self._paused.remove(agent)
-        return (Fault("restart", agent),)
+        return (Fault("restart", agent, repairs=(f"paused {agent}",)),)
 
     def _vandalise_link(self) -> Step:
         """A guest spoils an interface of its host: the link is down until it is restored."""
@@ -192,27 +240,28 @@ class _Draw:
         if not self._fail(f"link {link}"):
             return ()
         deed = self.random.choice(self.targets.spoils)
-        return (Fault("exec", f"{host} {deed.format(interface)}"),)
+        return (Fault("exec", f"{host} {deed.format(interface)}", harms=f"link {link}"),)
 
     def _vandalise_host(self) -> Step:
         """A guest spoils its host's addresses or routes, which no link shows: the host is repaired at once."""
         host, deed = self.random.choice(self.targets.deeds)
         if host in self._paused:
             return ()
-        return (Fault("exec", f"{host} {deed}"), Fault("restart", host))
+        spoiled = Fault("exec", f"{host} {deed}", harms=f"host {host}")
+        return (spoiled, Fault("restart", host, repairs=(f"host {host}",)))
 
     def _slow_down(self) -> Step:
         link, rate = self.random.choice(self.targets.links), self.random.choice(_RATES)
         if link not in self._slow:
             self._slow.append(link)
-        return (Fault("impair", f"link {link}", (("rate", rate),)),)
+        return (Fault("impair", f"link {link}", (("rate", rate),), harms=f"slow {link}"),)
 
     def _speed_up(self) -> Step:
         if not self._slow:
             return ()
         link = self.random.choice(self._slow)
         self._slow.remove(link)
-        return (Fault("impair", f"link {link}"),)
+        return (Fault("impair", f"link {link}", repairs=(f"slow {link}",)),)
 
 
 def _pieces(targets: Targets, links: Iterable[list[str]], without: Iterable[str]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dcnlab.lab.chaos import plan, written
-from dcnlab.lab.chaos.plan import Fault, Step, Targets
+from dcnlab.lab.chaos.plan import Step, Targets
 from dcnlab.lab.chaos.run import LabSpec, Note, Outcome, run
 from dcnlab.lab.chaos.shrink import shrink
 from dcnlab.lab.contract.values import JsonObject
@@ -91,24 +91,19 @@ class _Shrinking:
     note: Note
 
     def work(self, tries: int) -> None:
-        """Find the fewest faults that fail alike; the report gets them."""
+        """Find the fewest faults that fail alike, with their repairs; the report gets them."""
         for line in self.outcome.lines:
             self.note(f"        {line}")
-        faults = [(number, fault) for number, step in enumerate(self.outcome.steps) for fault in step]
-        self.report.repeated = any(self._fails(faults) for _ in range(min(_AGAIN, tries)))
+        units = plan.units(self.outcome.steps)
+        self.report.repeated = any(self._fails(units) for _ in range(min(_AGAIN, tries)))
         if self.report.repeated:
-            self.report.shrunk = _steps(shrink(faults, self._fails, tries - self.report.tries))
+            self.report.shrunk = plan.joined(shrink(units, self._fails, tries - self.report.tries))
 
-    def _fails(self, faults: Sequence[tuple[int, Fault]]) -> bool:
+    def _fails(self, units: Sequence[plan.Unit]) -> bool:
         """Whether these faults alone violate something that the whole did."""
         self.report.tries += 1
-        outcome = run(self.report.spec, _steps(faults), float("inf"), lambda _: None)
+        steps = plan.joined(units)
+        outcome = run(self.report.spec, steps, float("inf"), lambda _: None)
         fails = bool(outcome.violated & self.outcome.violated)
-        self.note(f"try {self.report.tries}: {len(faults)} faults {'fail' if fails else 'hold'}")
+        self.note(f"try {self.report.tries}: {sum(map(len, steps))} faults {'fail' if fails else 'hold'}")
         return fails
-
-
-def _steps(faults: Sequence[tuple[int, Fault]]) -> list[Step]:
-    """Faults with the numbers of their steps, as steps again; without those that have become empty."""
-    grouped = itertools.groupby(faults, lambda item: item[0])
-    return [tuple(fault for _, fault in items) for _, items in grouped]
