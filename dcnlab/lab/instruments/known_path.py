@@ -28,13 +28,15 @@ _QUEUED = 1000 * 1514 * 8
 class KnownPath:
     """What links impose: the round-trip time in seconds, the share of packets that they lose, and the lowest
     rate in bits per second, None without one; the options that would take nodes of the path from user space to
-    the kernel; and the share of packets that links lose in the other direction, None where both are alike."""
+    the kernel; the share of packets that links lose in the other direction, None where both are alike; and how
+    often links delay a packet and its answer."""
 
     rtt: float = 0.0
     loss: float = 0.0
     rate: float | None = None
     faster: tuple[str, ...] = ()
     loss_back: float | None = None
+    delays: int = 0
 
     @classmethod
     def of(cls, there: Iterable[Shape], back: Iterable[Shape], faster: tuple[str, ...] = ()) -> KnownPath:
@@ -43,7 +45,9 @@ class KnownPath:
         rtt = sum(in_units(shape.delay) + in_units(shape.jitter) for shape in on_the_way + returning)
         rates = [bits_per_second(shape.rate) for shape in on_the_way if shape.rate]
         loss, loss_back = _lost(on_the_way), _lost(returning)
-        return cls(rtt, loss, min(rates, default=None), faster, None if loss_back == loss else loss_back)
+        unlike = None if loss_back == loss else loss_back
+        delays = sum(bool(shape.delay) for shape in on_the_way + returning)
+        return cls(rtt, loss, min(rates, default=None), faster, unlike, delays)
 
     @property
     def losses(self) -> str:

@@ -65,9 +65,9 @@ def test_each_limit_is_named_with_its_figures(
 
 def test_what_links_impose_adds_up_along_a_path() -> None:
     shapes = [Shape(delay="5ms", loss="10%", rate="1Gbit"), Shape(delay="5ms", rate="100Mbit")]
-    assert KnownPath.of(shapes, shapes) == KnownPath(rtt=0.02, loss=0.1, rate=1e8)
+    assert KnownPath.of(shapes, shapes) == KnownPath(rtt=0.02, loss=0.1, rate=1e8, delays=4)
     assert KnownPath.of([], []) == KnownPath()
-    assert KnownPath.of([], shapes) == KnownPath(rtt=0.01, loss=0.0, loss_back=0.1)
+    assert KnownPath.of([], shapes) == KnownPath(rtt=0.01, loss=0.0, loss_back=0.1, delays=2)
     assert KnownPath.of([], shapes).tries == 3, "one exchange of a thousand has failed three times"
     assert KnownPath.of([], shapes).losses == "0.0% of the packets there and 10.0% back"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,11 +22,18 @@ from dcnlab import Lab
 from dcnlab.lab import measurement, python_process
 from dcnlab.lab.contract.codec import decode
 from dcnlab.lab.instruments.fidelity.judging import SATURATED, TOLERANCE, Passed, judge
-from dcnlab.lab.instruments.fidelity.observation import AGENTS, PROGRAMS, SWITCHES, Observation, PartSeen
+from dcnlab.lab.instruments.fidelity.observation import (
+    AGENTS,
+    DELAYS,
+    PROGRAMS,
+    SWITCHES,
+    Observation,
+    PartSeen,
+)
 from dcnlab.lab.instruments.verdict import Timed
 from dcnlab.lab.measurement.ping import Ping
 
-PASSED = Passed(3, 2, {AGENTS: "--fast-path on", SWITCHES: "--switch-fast-path auto"})
+PASSED = Passed(3, 2, 0, {AGENTS: "--fast-path on", SWITCHES: "--switch-fast-path auto"})
 #: Two processors, of which the lab uses little for a second.
 IDLE = Observation(
     1.0, 2, 0.2, 0.0, 0.0, 0.0,
@@ -46,6 +58,16 @@ def test_the_bound_of_delays_is_the_wait_at_each_node_twice() -> None:
     found = judge([waiting(1.0)], Timed(delays=(10.0,)), PASSED)
     assert found.delay_bound_ms == pytest.approx(2 * 3 * 1.0 / TOLERANCE, rel=0.05)
     assert found.text == "machine-limited: 83% of time without a processor; delays under 120 ms mean nothing"
+
+
+def test_the_delay_line_is_passed_at_each_link_that_delays() -> None:
+    """Also where programs, which are many, mostly wait for nothing."""
+    parts = {**IDLE.parts, DELAYS: PartSeen(0.001, 0.0011, 10, 0.1)}
+    seen = dataclasses.replace(IDLE, parts=parts)
+    found = judge([seen], Timed(delays=(8.8,)), dataclasses.replace(PASSED, delays=8))
+    assert found.delay_bound_ms == pytest.approx(8 * 0.11 / TOLERANCE, rel=0.05)
+    assert not found.valid
+    assert judge([seen], Timed(delays=(8.8,)), PASSED).valid
 
 
 def test_the_bound_of_rates_is_the_rate_by_the_load() -> None:
@@ -115,18 +137,25 @@ def test_measurements_that_only_read_have_no_verdict() -> None:
     assert untimed == {"buffers", "counters", "overruns", "stats", "path", "verify"}
 
 
-def test_the_watcher_sees_processes_and_its_own_timers() -> None:
+@contextlib.contextmanager
+def asking() -> Iterator[Callable[..., Any]]:
+    """A watcher, to be asked with ``begin`` and ``end``."""
     request = json.dumps({"supervisor": 0, "kernels": [], "devices": []})
     words = python_process.command("dcnlab.lab.instruments.fidelity.watcher", request)
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdin is not None
-        assert watcher.stdout is not None
 
         def ask(**words: int) -> object:
             print(json.dumps(words), file=watcher.stdin, flush=True)
             assert watcher.stdout is not None
             return json.loads(watcher.stdout.readline())
 
+        yield ask
+        watcher.stdin.close()
+
+
+def test_the_watcher_sees_processes_and_its_own_timers() -> None:
+    with asking() as ask:
         ask(begin=1)
         spin = "import time\nwhile time.process_time() < .2: pass\nprint(flush=True)\ninput()"
         with subprocess.Popen(
@@ -137,11 +166,30 @@ def test_the_watcher_sees_processes_and_its_own_timers() -> None:
             seen = decode(Observation, ask(end=1))
             busy.kill()
         assert ask(end=1) is None
-        watcher.stdin.close()
     assert seen.part(PROGRAMS).ran > 0.15
     assert seen.processors >= 1
     assert seen.late_p99 > 0
     assert seen.part(PROGRAMS).top > 0
+
+
+def test_the_watcher_tells_the_delay_line_from_programs() -> None:
+    with contextlib.ExitStack() as stack:
+        ask = stack.enter_context(asking())
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        tap, sender = os.pipe()
+        words = python_process.command("dcnlab.lab.emulation.links.delay_line", str(theirs.fileno()))
+        line = stack.enter_context(subprocess.Popen(words, pass_fds=[theirs.fileno()]))
+        with ours, theirs, near, far, os.fdopen(tap), os.fdopen(sender, "wb", buffering=0) as file:
+            ask(begin=1)
+            os.set_blocking(tap, False)
+            settings = json.dumps({"end": 0, "settings": {"delay": 0.01}}).encode()
+            socket.send_fds(ours, [settings], [tap, far.fileno()])
+            file.write(b"packet")
+            assert near.recv(100) == b"packet"
+            seen = decode(Observation, ask(end=1))
+        assert line.wait(60) == 0
+    assert seen.part(DELAYS).turns > 0
 
 
 @pytest.mark.lab

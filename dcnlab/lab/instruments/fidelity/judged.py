@@ -71,19 +71,22 @@ def passed(lab: MeasuredLab, wanted: Measurement[Any]) -> Passed:
     """The path of a measurement between two servers; of others the mean of some paths."""
     from addressing.scheme import path
 
-    servers, switches, paths = 0, 0, 0
-    pair = _pair(lab, wanted)
+    servers, switches, delays, paths = 0, 0, 0, 0
+    pair, shapes = _pair(lab, wanted), lab.impairments
     for a, b in _some(lab.fabric.servers) if pair is None else [pair]:
         nodes = path(lab.scheme, a, b, lab.links) or ()
         paths += bool(nodes)
         servers += sum(lab.fabric.is_server(node) for node in nodes)
         switches += sum(not lab.fabric.is_server(node) for node in nodes)
-        options = known_path.faster(lab, nodes)
+        known = known_path.between(lab, a, b, shapes)
+        delays += known.delays
     relaying = lab.fabric.relaying
-    slow = {AGENTS: known_path.RELAYS in options, SWITCHES: known_path.SWITCHES in options} if paths else {}
+    options = known.faster if paths else ()
+    slow = {AGENTS: known_path.RELAYS in options, SWITCHES: known_path.SWITCHES in options}
     return Passed(
         servers / paths if paths and relaying else 0.0,
         switches / paths if paths and slow[SWITCHES] else 0.0,
+        delays / paths if paths else 0.0,
         {part: option for part, option in _OPTIONS.items() if slow.get(part)},
     )
 

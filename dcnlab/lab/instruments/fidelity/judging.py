@@ -2,12 +2,13 @@
 
 A figure counts as spoiled where the machine may have changed it by more than ``TOLERANCE``.
 
-Of delays: in a node a packet waits until the process that forwards it has a processor.  The
-mean of this wait is the run-queue delay of the part of the lab (agents, switches, programs) by the number of
-times that its processes got a processor.  A round trip passes each node of the path twice, and the program
-that waits for the answer once.  To this come the time for which the hypervisor takes a processor away, by
-which timers are later than the run queue explains, and the time that frames wait in sockets of the emulator:
-their bytes by the rate (Little's law).  Delays below this sum by ``TOLERANCE`` mean nothing.
+Of delays: in a node a packet waits until the process that forwards it has a processor. The mean of this wait
+is the run-queue delay of the part of the lab (agents, switches, programs) by the number of times that its
+processes got a processor. A round trip passes each node of the path twice, the process that delays packets
+once for each delay, and the program that waits for the answer once. To this come the time for which the
+hypervisor takes a processor away, by which timers are later than the run queue explains, and the time that
+frames wait in sockets of the emulator: their bytes by the rate (Little's law). Delays below this sum by
+``TOLERANCE`` mean nothing.
 
 Of rates: the part of the lab whose busiest thread needs a processor for a share U of the time, waiting for one
 included, could have carried 1/U of the rate; and all its threads together not more than the processors have
@@ -20,7 +21,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dcnlab.lab.instruments.fidelity.observation import AGENTS, PROGRAMS, SWITCHES, Observation, PartSeen
+from dcnlab.lab.instruments.fidelity.observation import (
+    AGENTS,
+    DELAYS,
+    PROGRAMS,
+    SWITCHES,
+    Observation,
+    PartSeen,
+)
 from dcnlab.lab.instruments.verdict import VALID, MachineVerdict, Timed
 
 #: The share of a figure that the machine may have changed.
@@ -32,11 +40,13 @@ _EVERYTHING = "the processors"
 
 @dataclass(frozen=True)
 class Passed:
-    """The nodes of a path where a process forwards: servers by agents, switches in user space.  ``options``
-    would have the kernel forward, by the part of the lab that would rest."""
+    """The nodes of a path where a process forwards: servers by agents, switches in user space; and how often
+    links delay a packet and its answer.  ``options`` would have the kernel forward, by the part of the lab that
+    would rest."""
 
     servers: float = 2.0
     switches: float = 0.0
+    delays: float = 0.0
     options: dict[str, str] = field(default_factory=dict)
 
 
@@ -98,8 +108,9 @@ def _bounds(seen: Observation, rate: float, passed: Passed) -> _Bounds:
     stolen = max(0.0, seen.late_mean - seen.late_least - seen.late_waited)
     queued = 8 * seen.queued_bytes / (rate * 1e6) if rate else 0.0
     waits = passed.servers * seen.part(AGENTS).wait + passed.switches * seen.part(SWITCHES).wait
-    added = 2 * waits + seen.part(PROGRAMS).wait + nodes * stolen + queued
-    load, busiest = max((seen.part(name).top, name) for name in (AGENTS, SWITCHES, PROGRAMS))
+    late = passed.delays * seen.part(DELAYS).wait  # nothing where the kernel delays packets
+    added = 2 * waits + late + seen.part(PROGRAMS).wait + nodes * stolen + queued
+    load, busiest = max((seen.part(name).top, name) for name in (AGENTS, SWITCHES, DELAYS, PROGRAMS))
     together = _load(seen, list(seen.parts.values()))
     if together > load:
         load, busiest = together, _EVERYTHING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The parts of a lab whose processes are told apart: those that forward, and the others.
-AGENTS, SWITCHES, PROGRAMS, CONTROL = "agents", "switches", "programs", "control"
+#: The parts of a lab whose processes are told apart: those that forward, that which delays, and the others.
+AGENTS, SWITCHES, DELAYS, PROGRAMS, CONTROL = "agents", "switches", "delay line", "programs", "control"
 
 
 @dataclass(frozen=True)

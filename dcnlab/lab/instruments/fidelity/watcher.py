@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.instruments.fidelity.observation import AGENTS, CONTROL, PROGRAMS, SWITCHES
+from dcnlab.lab.instruments.fidelity.observation import AGENTS, CONTROL, DELAYS, PROGRAMS, SWITCHES
 from dcnlab.lab.instruments.packets import packet_sockets
 
 #: Seconds between two timers, and between two looks at processes and queues, of which looking takes at most a
@@ -34,6 +34,8 @@ _IDLE, _IO, _IRQ, _SOFTIRQ, _STEAL, _COLUMNS = 3, 4, 5, 6, 7, 8
 #: The interface by which programs reach a server's agent, and the column of what it did not take.
 _TUN, _SENT_DROPPED = "dcn0", 11
 _HZ = os.sysconf("SC_CLK_TCK")
+#: The module that holds packets of links back.
+_DELAY_LINE = b"dcnlab.lab.emulation.links.delay_line"
 #: Processor time, waiting time in ns, and turns.
 Times = tuple[int, int, int]
 
@@ -83,8 +85,8 @@ class _Watcher:
         due = look = 0.0
         while True:
             now = time.monotonic()
-            if not self.begun:
-                due = look = now + _TICK
+            if not self.begun:  # to begin is to look, so that a short measurement is not disturbed again
+                due, look = now + _TICK, now + _LOOK
             wait = max(0.0, due - now) if self.begun else None
             if select.select([0], [], [], wait)[0]:
                 line = sys.stdin.readline()
@@ -183,13 +185,14 @@ def _kind(pid: int, supervisor: int) -> str:
         return AGENTS
     if name == "ovs-vswitchd":
         return SWITCHES
-    if pid in (1, os.getpid()) or name == "ovsdb-server" or b"\0controller\0" in _command(pid):
+    words = _command(pid)
+    if pid in (1, os.getpid()) or name == "ovsdb-server" or b"controller" in words:
         return CONTROL
-    return PROGRAMS
+    return DELAYS if _DELAY_LINE in words else PROGRAMS
 
 
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+def _command(pid: int) -> list[bytes]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
 
 
 def _times(path: str) -> Times:
