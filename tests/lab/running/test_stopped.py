@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,62 +13,16 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.control import holders, runtime
-from dcnlab.lab.control.holders import Holder
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from tests.lab.lines import dcnlab
+from tests.lab.stopping import COMMANDS, HOLDERS, INSIDE, guard_of, holder, process_of, stopped
 from tests.ovs import poll
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("stopped")]
 
 #: Seconds in which a command ends that takes two on an idle machine, and `down`, which takes five.
 PATIENCE = 60.0
-HOLDERS = ("guard", "init", "session")
-#: One for each way of asking a lab.
-COMMANDS = (
-    "info LAB", "fail LAB link h0 s0", "restore LAB node h0", "ping LAB h0 h3", "counters LAB", "tables LAB s0",
-    "explain LAB h0 h3", "exec LAB h0 true", "events LAB", "events LAB --follow",
-    "impair LAB link h0 s0 --loss 1%", "restart LAB h1", "kill LAB h1", "services LAB", "flows LAB s0",
-    "capture LAB h0 --count 1", "top LAB --json",
-)  # fmt: skip
-#: What else runs in a lab, and which words of its command line say so; of agents the first host's.
-INSIDE = {
-    "supervisor": b"hostagent", "agent": b"hostagent", "controller": b"controller",
-    "ovsdb-server": b"ovsdb-server", "ovs-vswitchd": b"ovs-vswitchd",
-}  # fmt: skip
-
-
-def guard_of(name: str) -> int:
-    with contextlib.closing(Connection(runtime.socket_path(name))) as connection:
-        assert connection.peer == holders.guard_at(str(runtime.socket_path(name)))
-        return connection.peer
-
-
-def holder(name: str, which: str) -> Holder:
-    return next(one for one in holders.holders(guard_of(name)) if one.name == which)
-
-
-def process_of(name: str, which: str) -> int:
-    """The process of a lab that is one of INSIDE."""
-    inside = sorted(holders.inside(holders.namespace(guard_of(name))))
-    argv = {one: Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0") for one in inside}
-    found = [one for one in inside if INSIDE[which] in argv[one]]
-    return found[1] if which == "agent" else found[0]
-
-
-@contextlib.contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """The process is stopped when the block begins, and goes on after it if it exists still."""
-    os.kill(pid, signal.SIGSTOP)
-    deadline = time.monotonic() + PATIENCE
-    while holders.state_of(pid) != "T":
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")
