@@ -37,12 +37,9 @@ _COLUMNS = (*HOLDERS, *INSIDE)
 def main() -> int:
     """Print a line per command; 1 if something took longer than is demanded."""
     commands = sys.argv[1:] or ("ps", "doctor LAB", *COMMANDS, *DOWN)
-    columns = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder  # `down --all` ends only these labs
-        for which in _COLUMNS:
-            print(f"with the {which} stopped", file=sys.stderr, flush=True)
-            columns.append(column(commands, which))
+        columns = [column(commands, which) for which in _COLUMNS]
     print(f"{'':34}" + "".join(f"{which:>13}" for which in _COLUMNS))
     for command in commands:
         print(f"{command:34}" + "".join(f"{shown[command]:>13}" for shown in columns))
@@ -72,11 +69,14 @@ def cell(lab: Lab, command: str, which: str, limit: float) -> str:
     name = lab.config.name
     poll(lambda: lab.pingall().lost == [], 60)
     while True:
-        pid = holder(name, which).pid if which in HOLDERS else process_of(name, which)
-        with contextlib.suppress(ProcessLookupError), stopped(pid):  # it was just replaced
-            seconds = timed(command.replace("LAB", name).split())
+        with contextlib.suppress(ProcessLookupError):  # it is just replaced
+            pid = holder(name, which).pid if which in HOLDERS else process_of(name, which)
+            with stopped(pid):
+                seconds = timed(command.replace("LAB", name).split())
             break
-    return f"{seconds:.1f}{'!' if seconds > limit else ''}"
+    shown = f"{seconds:.1f}{'!' if seconds > limit else ''}"
+    print(f"with the {which} stopped, {command}: {shown} s", file=sys.stderr, flush=True)
+    return shown
 
 
 def timed(words: Sequence[str]) -> float:

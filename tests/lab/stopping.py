@@ -39,11 +39,15 @@ def holder(name: str, which: str) -> Holder:
 
 
 def process_of(name: str, which: str) -> int:
-    """The process of a lab that is one of INSIDE."""
-    inside = sorted(holders.inside(holders.namespace(guard_of(name))))
-    argv = {one: Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0") for one in inside}
-    found = [one for one in inside if INSIDE[which] in argv[one]]
-    return found[1] if which == "agent" else found[0]
+    """The process of a lab that is one of INSIDE; ProcessLookupError while there is none."""
+    found = []
+    for one in sorted(holders.inside(holders.namespace(guard_of(name)))):
+        with contextlib.suppress(OSError):  # it has just ended
+            if INSIDE[which] in Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0"):
+                found.append(one)
+    if len(found) <= (which == "agent"):
+        raise ProcessLookupError(which)
+    return found[which == "agent"]
 
 
 @contextlib.contextmanager
