@@ -69,7 +69,7 @@ def test_all_pairs_answer_also_without_a_link_between_machines(three: Machines, 
             collects(lab, "h0", 4739)
         all_pairs_answer(lab, info)
         used = {link for link, carried in enumerate(lab.counters().links) if any(carried)}
-        until(lambda: any(all(any(one.links[link]) for link in used) for one in lab.history()))
+        until(lambda: any(all(any(one.links[link]) for link in used) for one in lab.history().readings))
         if exported:
             until(lambda: reported(lab) >= set(range(1, 1 + info["switches"])))
         assert info["fast_path"] == ("on" if in_kernel else "off")

@@ -16,7 +16,7 @@ from dcnlab.lab.running.local_machine import LocalMachine
 
 #: Seconds that are kept, and the least between two readings.
 SPAN, INTERVAL = 900.0, 1.0
-#: Readings take at most this share of the time: those of large networks are rarer.
+#: Readings take at most this share of a processor: those of large networks are rarer.
 _SHARE = 0.01
 #: The most counts that are kept, of 8 bytes each, and the most readings in an answer.
 _MOST_COUNTS, _MOST_READ = 2_000_000, 300
@@ -60,10 +60,10 @@ class LinkHistory:
         """Read until the lab stops."""
         pause = INTERVAL
         while not self._lab.stop.wait(pause):
-            begun = time.monotonic()
+            begun, spent = time.monotonic(), time.thread_time()
             try:
                 links = link_counters(self._lab).read()
             except (OSError, LabError):  # the lab ends
                 return
             self.readings.add(begun, tuple(sorted(self._lab.links.down)), links)
-            pause = max(INTERVAL, (time.monotonic() - begun) / _SHARE)
+            pause = max(INTERVAL, (time.thread_time() - spent) / _SHARE)  # the clock also has others' time
