@@ -170,7 +170,11 @@ def _asking(kind: type[Operation[Any]]) -> str:
         star = "*" if one.kind is one.VAR_POSITIONAL else ""
         default = "" if one.default is one.empty else f" = {one.default!r}"
         parameters.append(f"{star}{one.name}: {_written(hint)}{default}")
-    values = ("*" + one.name if one.kind is one.VAR_POSITIONAL else one.name for one in own)
+    given: dict[Any, str] = {
+        inspect.Parameter.VAR_POSITIONAL: "*{0}",
+        inspect.Parameter.KEYWORD_ONLY: "{0}={0}",
+    }
+    values = (given.get(one.kind, "{0}").format(one.name) for one in own)
     return _ASKING.format(
         name=re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(), parameters=", ".join(parameters),
         values=", ".join(values), result=_written(kind.answer()), kind=kind.__name__, module=kind.__module__,

@@ -61,7 +61,7 @@ PANELS = {
         "logs", "run", "check", "chaos", "schema",
         "events", "explain", "flows", "capture", "top", "replay", "api", "metrics", "services",
         "aacm",
-        "reconfigure", "dissector", "attach", "detach",
+        "reconfigure", "dissector", "attach", "detach", "add", "remove",
     ),
     # After those made from measurement classes.
     MEASURING: ("traffic", "overload", "replicate", "kv"),

@@ -74,6 +74,19 @@ class LinkChange(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class NetworkChange(Answer):
+    """What was added to the network of a lab, or removed from it: a ``kind`` and the ``names`` of its nodes.
+
+    ``converged_ms`` is the time until all tables and agents agreed; a new host has an ``address``.
+    """
+
+    kind: str
+    names: list[str]
+    converged_ms: float
+    address: str = field(default="", metadata=ABSENT)
+
+
+@dataclass(frozen=True, eq=False)
 class Queue(Answer):
     """A port with a queue: the packets and bytes that wait now, and the packets dropped since the launch."""
 

@@ -24,7 +24,7 @@ from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.namespaces.host_namespaces import HostNamespaces
-from dcnlab.lab.emulation.running import Running, dpid, interface
+from dcnlab.lab.emulation.running import Running, dpid, interface, later_interface
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 from topos.graph import Port
@@ -61,6 +61,8 @@ class Interface(Intf):  # type: ignore[misc]
 _RUN = 'exec "$@"'
 #: Impairs a link: its number, the node that sends (empty: both directions), and values as of ``dcnlab impair``.
 Impose = Callable[[int, str, dict[str, str]], object]
+#: Asks the lab for ``add`` or ``remove``, with the words of these commands.
+Change = Callable[..., Any]
 #: Mininet's names of what a link imposes, ours, and the unit of a number.
 _SHAPES = {"bw": ("rate", "Mbit"), "delay": ("delay", "ms"), "jitter": ("jitter", "ms"), "loss": ("loss", "%")}
 #: What Mininet's links have beside that and a lab need not impose: the ends, and how Mininet limits a rate.
@@ -251,8 +253,12 @@ class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
 class LabNet(Mininet):  # type: ignore[misc]
     """A Mininet whose links fail and are restored through the lab."""
 
-    def __init__(self, set_link: Callable[[str, str, bool], None]) -> None:
-        self._set_link = set_link
+    def __init__(self, set_link: Callable[[str, str, bool], None], change: Change) -> None:
+        self._set_link, self._change = set_link, change
+        #: Whether the lab's nodes and links are all here: further ones come to the running lab.
+        self.complete = False
+        self._new: dict[str, Any] = {}
+        self._removed: dict[frozenset[str], LabLink] = {}
         Mininet.inited = True  # or Mininet would change system limits
         super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)
         self.built = True
@@ -288,9 +294,13 @@ class LabNet(Mininet):  # type: ignore[misc]
         return [self._parseIperf(text) for text in (server.waitOutput(), sent)]
 
     def addHost(self, name: str, cls: Any = None, **params: Any) -> Any:
-        """As Mininet's; refused once a script was given the network."""
-        self._refuse(f"host {name}")
-        return super().addHost(name, cls=cls, **params)
+        """As Mininet's; one for a running lab comes to it with its link."""
+        if not self.complete:
+            return super().addHost(name, cls=cls, **params)
+        host = LabHost(name, name, self.hosts[0].namespaces)
+        self._new[name], self.nameToNode[name] = params.get("ip") or "", host
+        self.hosts.append(host)
+        return host
 
     def addSwitch(self, name: str, cls: Any = None, **params: Any) -> Any:
         """As Mininet's; refused once a script was given the network."""
@@ -298,9 +308,19 @@ class LabNet(Mininet):  # type: ignore[misc]
         return super().addSwitch(name, cls=cls, **params)
 
     def addLink(self, node1: Any, node2: Any, *ports: Any, **params: Any) -> Any:
-        """As Mininet's; refused once a script was given the network."""
-        self._refuse(f"link {node1} {node2}")
-        return super().addLink(node1, node2, *ports, **params)
+        """As Mininet's; a running lab gets the link of a new host, or one that was removed.  LabError for
+        others."""
+        if not self.complete:
+            return super().addLink(node1, node2, *ports, **params)
+        a, b = map(str, (node1, node2))
+        host, other = (a, b) if a in self._new else (b, a)
+        if host in self._new:
+            added = self._change("add", "host", host, to=other, address=self._new.pop(host))
+            return Interface(later_interface(host), self[host], 1, ip=added.address)
+        self._change("add", "link", a, b)
+        link = self._removed.pop(frozenset((a, b)))
+        self.links.append(link)
+        return link
 
     def addController(self, name: Any = "c0", controller: Any = None, **params: Any) -> Any:
         """As Mininet's; refused once a script was given the network."""
@@ -308,13 +328,13 @@ class LabNet(Mininet):  # type: ignore[misc]
         return super().addController(name, controller, **params)
 
     def delLink(self, link: Any) -> None:
-        """Fail a link, which stays a link of the lab; LabError for one of several parallel links."""
+        """Remove a link, which only :meth:`addLink` brings back; LabError for one of several parallel links."""
         a, b = link.intf1.node.name, link.intf2.node.name
         if len(self.linksBetween(self[a], self[b])) > 1:
             raise LabError(f"{a} and {b} have parallel links, which a script can only fail together")
-        self._set_link(a, b, False)
+        self._change("remove", "link", a, b)
         self.links.remove(link)
-        info(f"*** {a}-{b} is down: links of a lab fail, and are not removed\n")
+        self._removed[frozenset((a, b))] = link
 
     def delNode(self, node: Any, nodes: Any = None) -> None:
         """Refused: a lab keeps its nodes."""
@@ -340,10 +360,12 @@ def _address(scheme: Scheme, end: Port) -> str:
     return ipv4.text(scheme.ipv4(end.node)) if scheme.fabric.is_end_host(end.node) else ""
 
 
-def objects(running: Running, set_link: Callable[[str, str, bool], None], impose: Impose) -> LabNet:
+def objects(
+    running: Running, set_link: Callable[[str, str, bool], None], impose: Impose, change: Change
+) -> LabNet:
     """The lab as Mininet objects: hosts, switches and links, which fail and are impaired through the lab."""
     fabric, scheme = running.fabric, running.scheme
-    net = LabNet(set_link)
+    net = LabNet(set_link, change)
     nodes = {}
     for node in range(fabric.size):
         name = fabric.name(node)
@@ -370,4 +392,5 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None], impose
             hardware = mac.text(mac.hardware(end.node, end.number))
             ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
         net.register_link(ends[0], ends[1], link.index, impose)
+    net.complete = True
     return net

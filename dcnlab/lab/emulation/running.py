@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from addressing.scheme import Scheme
-from controller.beside import NOTHING, Beside
+from controller.beside import NOTHING, Beside, LaterHost
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.autoconfig.side import Side
@@ -151,8 +151,21 @@ class Running:
             return  # hosts ask, and a controller that is not ours has them answered
         now = neighbours.addresses(scheme)
         changed = {server: mac_ for server, mac_ in now.items() if self.known.get(server) != mac_}
-        neighbours.install(scheme, changed, self.host_interfaces, self.further)
+        neighbours.install(scheme, changed, self.host_devices, self.further)
         self.known = now
+
+    def introduce_later(self, host: LaterHost) -> None:
+        """Have a host that came later and the others know each other."""
+        if self.choice.tables:
+            own, others = [(host.name, later_interface(host.name))], self.beside.hosts
+            neighbours.install(self.scheme, self.known, own, self.further, others)
+            neighbours.install(self.scheme, {}, self.host_devices, {}, [host])
+
+    @property
+    def host_devices(self) -> list[tuple[str, str]]:
+        """The namespace and the interface of each plain host, also of those that came later."""
+        there = [(self.fabric.name(node), name) for node, name in self.host_interfaces.items()]
+        return there + [(host.name, later_interface(host.name)) for host in self.beside.hosts]
 
     @property
     def fast_path(self) -> str:
@@ -221,6 +234,11 @@ def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]
 def interface(fabric: Fabric, node: int, port: int) -> str:
     """The name of the interface of a port."""
     return f"{fabric.name(node)}-eth{port}"
+
+
+def later_interface(name: str) -> str:
+    """The name of the interface of a host that came later."""
+    return f"{name}-eth1"
 
 
 def dpid(fabric: Fabric, switch: int) -> int:

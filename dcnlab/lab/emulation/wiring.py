@@ -130,7 +130,8 @@ class Wiring:
             with contextlib.suppress(OSError):  # no address is left that could have a mask
                 netns.set_address_in(names[host], device, "0.0.0.0", 0)
         network.configure_servers(running, plain)
-        neighbours.install(running.scheme, running.known, plain, running.further)
+        there = ((names[host], device) for host, device in plain.items())
+        neighbours.install(running.scheme, running.known, there, running.further, running.beside.hosts)
 
 
 def set_links(links: Iterable[Sequence[tuple[str, str]]], up: bool) -> None:

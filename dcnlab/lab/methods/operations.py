@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         NodeInfo,
         Rejoined,
     )
-    from dcnlab.lab.contract.links import LinkChange, LinkReadings, Queue
+    from dcnlab.lab.contract.links import LinkChange, LinkReadings, NetworkChange, Queue
     from dcnlab.lab.contract.processes import ProcessChange
     from dcnlab.lab.contract.programs import ServiceState
     from dcnlab.lab.contract.switches import FlowEntries, PathStep, TableComparison
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 
 class OperationMethods(Asking):
     """The part of :class:`dcnlab.lab.client.Lab` that asks for operations."""
+
+    def add(self, kind: str, *names: str, to: str = "", address: str = "") -> NetworkChange:
+        """Add a host at a switch, or a link or node that was removed; return when the lab has converged.
+
+        A new host gets a free address, and every host knows it by its name.  It is no node of the
+        topology: `exec` runs programs in it, and measurements know the hosts of the launch.
+
+        ``add("host", "h16", to="s3")`` adds a host, ``add("link", "h1", "s3")`` what was removed.
+        """
+        from dcnlab.lab.operations.add import Add
+
+        return self.perform(Add.of(kind, *names, to=to, address=address))
 
     def attach_interface(self, switch: str, interface: str, host: str = "") -> AttachedInterface:
         """Make an interface of the machine a port of a switch, until the lab ends (docs/outside.md).
@@ -145,6 +157,17 @@ class OperationMethods(Asking):
         from dcnlab.lab.operations.rejoin import Rejoin
 
         return self.perform(Rejoin(machine))
+
+    def remove(self, kind: str, *names: str) -> NetworkChange:
+        """Remove a link, or a host or switch with its links; return when the lab has converged.
+
+        `restore` does not bring it back: `add` does.  Programs in a removed host go on without a network.
+
+        ``remove("link", "h1", "s3")`` removes a link, ``remove("host", "h16")`` a host.
+        """
+        from dcnlab.lab.operations.remove import Remove
+
+        return self.perform(Remove.of(kind, *names))
 
     def restart(self, process: str) -> ProcessChange:
         """End a process of a lab and start it again; return when it works as before.

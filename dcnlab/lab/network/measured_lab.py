@@ -31,6 +31,8 @@ class MeasuredLab(NamedNodes):
     def __init__(self) -> None:
         #: The last autoconfiguration, where servers started without addresses.
         self.configured: Configured | None = None
+        #: The names of the hosts that were added since the launch.
+        self.later: set[str] = set()
         #: What :meth:`own` has made, and what is held meanwhile: one may ask for another.
         self._made: dict[Callable[[Self], Any], Any] = {}
         self._making = threading.RLock()

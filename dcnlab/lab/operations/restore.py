@@ -26,4 +26,7 @@ class Restore(LinkOperation[LinkChange]):
     examples: ClassVar[tuple[str, ...]] = ("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12")
 
     def perform(self, lab: Coordinator, call: Call) -> LinkChange:
+        from dcnlab.lab.coordinator.removals import Removals
+
+        lab.own(Removals).check_restored(self.kind, self.names)
         return self.change(lab, up=True)

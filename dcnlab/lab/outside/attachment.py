@@ -101,6 +101,7 @@ class Attachments:
         if not host:
             used = {port for port, _ in fabric.ports(node)}
             used |= {port for name, port in self._taken() if name == fabric.name(node)}
+            used |= session.running.beside.at(node).keys()
             return AttachedInterface(interface, fabric.name(node), max(used, default=0) + 1, "", "", "")
         server = session.server(host)
         if fabric.relaying:

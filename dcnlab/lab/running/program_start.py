@@ -59,9 +59,7 @@ def start(
     ``terminal`` is the kind of the terminal that ``streams`` are; ``ours`` says that the lab chose the program,
     so that it is not isolated.
     """
-    number, argv = session.node(node), list(program.words)
-    session.running.namespace(number)  # LabError where it is on another machine
-    name = session.fabric.name(number)
+    (name, is_server), argv = _place(session, node), list(program.words)
     root = None if ours else root_of(session, node, program)
     if error := launch_error(program.words[0], root):
         raise UsageError(error[1])
@@ -76,7 +74,7 @@ def start(
     environment = {**(root.environment() if root else node_environment(session, node)), **program.env}
     if terminal:
         environment["TERM"] = terminal
-    isolation = session.running.isolation if not ours and session.fabric.is_server(number) else None
+    isolation = session.running.isolation if not ours and is_server else None
     folder = program.cwd or None
     if root and isolation is None:
         argv, folder = root.command(program.cwd, argv), None
@@ -86,7 +84,7 @@ def start(
     if isolation is not None:
         where = str(root.path) if root else ""
         return Started(isolation.start(name, argv, prefix, where, **options), group)
-    if session.fabric.is_server(number) and not ours:
+    if is_server and not ours:
         start_in_host = session.running.host_namespaces.start
         try:
             return Started(start_in_host(name, [*prefix, *argv], image=root is not None, **options), group)
@@ -94,6 +92,16 @@ def start(
             raise CannotRunError(f"{program.words[0]!r} cannot be run: {refusal.strerror}") from refusal
     seccomp.pretend()
     return Started(subprocess.Popen([*prefix, *session.inside(node, argv)], **options), group)
+
+
+def _place(session: LocalMachine, node: str) -> tuple[str, bool]:
+    """The name of a node as its namespace has it, and whether it is a server; LabError where another machine
+    runs it."""
+    if node in session.later:
+        return node, True
+    number = session.node(node)
+    session.running.namespace(number)
+    return session.fabric.name(number), session.fabric.is_server(number)
 
 
 def _with_own_folders(session: LocalMachine, name: str, program: Program, root: Root | None) -> list[str]:
@@ -115,12 +123,12 @@ def _with_own_folders(session: LocalMachine, name: str, program: Program, root: 
 
 def root_of(session: LocalMachine, node: str, program: Program) -> Root | None:
     """The root file system that a program gets; None: the machine's.  UsageError where it cannot have one."""
-    number = session.node(node)
-    if not session.fabric.is_server(number):
+    name, is_server = _place(session, node)
+    if not is_server:
         return None
     if program.image and (problem := overlay_problem()):
         raise UsageError(f"image: {problem}")
-    return session.running.root(session.fabric.name(number), program.image)
+    return session.running.root(name, program.image)
 
 
 def launch_error(program: str, root: Root | None) -> tuple[int, str] | None:
@@ -139,10 +147,8 @@ def _group(program: Program, lab: str) -> limits.Group | None:
 
 def node_environment(session: LocalMachine, name: str) -> dict[str, str]:
     """The environment of programs in a node; at a switch, the ovs-* programs use its shard."""
-    node = session.node(name)
-    if session.fabric.is_server(node):
-        return dict(os.environ)
-    return session.running.shard(session.fabric.name(node)).environment
+    name, is_server = _place(session, name)
+    return dict(os.environ) if is_server else session.running.shard(name).environment
 
 
 def _own_folder(node: str, folder: str) -> Path:

@@ -110,6 +110,7 @@ def _in_foreground(
     lab: Coordinator, machine: LocalMachine, answer: rpc.Answering, request: dict[str, Any]
 ) -> int:
     """Run the prompt, or a Mininet script; the exit code."""
+    from dcnlab.lab import operations
     from dcnlab.lab.emulation import mininet
 
     def set_link(a: str, b: str, up: bool) -> None:
@@ -118,7 +119,11 @@ def _in_foreground(
     def impair(link: int, sender: str, values: dict[str, str]) -> None:
         machine.impair(naming.directions(machine.fabric, (link,), sender), values)
 
-    net = mininet.objects(machine.running, set_link, impair)
+    def change(name: str, *words: str, **more: str) -> Any:
+        kind: Any = operations.known()[name]
+        return kind.of(*words, **more).perform(lab, None)
+
+    net = mininet.objects(machine.running, set_link, impair, change)
     if file := request.get("script", ""):
         from dcnlab.lab.session import script
 

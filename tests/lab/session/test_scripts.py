@@ -57,7 +57,8 @@ def test_a_script_has_the_network(programs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "error"),
     [
-        ("net.addHost('x')", 1, ":1: the network is bcube:2,1, to which a script cannot add host x"),
+        ("net.addSwitch('x')", 1, ":1: the network is bcube:2,1, to which a script cannot add switch x"),
+        ("net.addLink(net.addHost('x'), 's0')", 1, ":1: the servers of bcube:2,1 relay packets"),
         ("\nraise ValueError('two\\nlines')", 1, ":2: ValueError: two lines"),
         ("def f(:", 1, ":1: SyntaxError: invalid syntax"),
         ("exit(0)", 0, ""),
@@ -163,6 +164,10 @@ print("lost", net.ping([net['h0'], net['h1']], timeout='1'))
 net.linksBetween(net['h1'], net['s0'])[0].intf1.config(loss='0%')
 net.delLinkBetween(net['h0'], net['s0'])
 print("links", len(net.links), "lost", net.ping([net['h0'], net['h1']], timeout='1'))
+net.addLink(net['h0'], net['s0'])
+print("again", len(net.links), "lost", net.ping([net['h0'], net['h1']], timeout='9'))
+net.addLink(net.addHost('h2'), net['s0'])
+print("new", " 0% packet loss" in net['h2'].cmd("ping -c1 -w30", net['h0'].IP()))
 refused(lambda: net['h1'].intf().config(ip='10.0.0.9'))
 refused(lambda: net['h1'].intf().config(enable_red=True))
 refused(lambda: net.delNode(net['h1']))
@@ -180,8 +185,9 @@ def test_what_a_script_asks_of_links_holds_or_is_refused(programs: Path, tmp_pat
         "*** h0-s0: rate 10Mbit, in each direction",
         "rate True",
         "lost 100.0",
-        "*** h0-s0 is down: links of a lab fail, and are not removed",
         "links 1 lost 100.0",
+        "again 2 lost 0.0",
+        "new True",
         "refused: addresses of a lab follow from its scheme: config() cannot set them",
         "refused: links of a lab have no enable_red: use bw, delay, jitter and loss",
         "refused: a script cannot remove h1 from a lab: fail its links with configLinkStatus",

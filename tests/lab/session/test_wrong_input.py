@@ -199,7 +199,7 @@ IN_A_LAB = {
     "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
     "trace", "traceroute", "check", "exec",
-    "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
+    "add", "api", "attach", "detach", "remove", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
     "restart", "mn-file", "top", "invariants", "chaos", "grade", "overruns", "buffers", "services", "traffic",
 }  # fmt: skip
 

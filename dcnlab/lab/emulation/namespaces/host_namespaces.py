@@ -53,6 +53,14 @@ class HostNamespaces:
 
         return netns.threaded(begin)
 
+    def forget(self, host: str) -> None:
+        """A host was removed: another one may get its name."""
+        with self._lock:
+            for one in filter(None, [self._hosts.pop((host, image), None) for image in (False, True)]):
+                os.close(one.uts)
+                if one.mounts is not None:
+                    os.close(one.mounts)
+
     def _enter(self, host: str, image: bool) -> None:
         """Take the calling thread into all namespaces of a host."""
         netns.enter(host)

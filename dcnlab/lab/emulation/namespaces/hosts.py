@@ -29,10 +29,26 @@ _FORBIDDEN = re.compile(r"[^A-Za-z0-9.-]+")
 def lines(scheme: Scheme) -> Iterable[str]:
     """One line per server and IP version, with the name that a file gives it as an alias."""
     for server in range(scheme.fabric.servers):
-        number, names = scheme.ipv4(server), "\t".join(_names(scheme, server))
-        for version in scheme.ip_versions:
-            address = ipv6.text(ipv6.embed(number)) if version == 6 else ipv4.text(number)
-            yield f"{address}\t{names}\n"
+        yield from _lines("\t".join(_names(scheme, server)), scheme.ipv4(server), scheme.ip_versions)
+
+
+def _lines(names: str, ip: int, versions: Iterable[int]) -> Iterable[str]:
+    for version in versions:
+        yield f"{ipv6.text(ipv6.embed(ip)) if version == 6 else ipv4.text(ip)}\t{names}\n"
+
+
+def append(name: str, ip: int, versions: Iterable[int]) -> None:
+    """Add a host that came later; :func:`remove` removes it again."""
+    remove(name)
+    with _OURS.open("a") as file:
+        file.writelines(_lines(name, ip, versions))
+
+
+def remove(name: str) -> None:
+    """Remove a host; nothing if it has no line."""
+    if _OURS.is_file():
+        rest = (line for line in _OURS.read_text().splitlines(True) if line.split()[1:] != [name])
+        _OURS.write_text("".join(rest))
 
 
 def _names(scheme: Scheme, server: int) -> Iterable[str]:

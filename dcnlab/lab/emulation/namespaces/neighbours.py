@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from addressing.fields import ipv6
 from addressing.scheme import Scheme
 from controller import core
+from controller.beside import LaterHost
 from dcnlab.lab.emulation.namespaces import netns
 from hostagent.linux.netlink import Netlink
 
@@ -54,38 +55,40 @@ def _hosts(scheme: Scheme) -> int:
 
 
 def install(
-    scheme: Scheme, known: Addresses, interfaces: Mapping[int, str], further: Mapping[int, Sequence[int]]
+    scheme: Scheme,
+    known: Addresses,
+    interfaces: Iterable[tuple[str, str]],
+    further: Mapping[int, Sequence[int]],
+    later: Iterable[LaterHost] = (),
 ) -> None:
-    """Have plain hosts know these servers; ``interfaces`` names the interface of each host, ``further`` has
-    servers' further IPv4 addresses.
+    """Have plain hosts know these servers, and hosts that came later; ``interfaces`` has the namespace and the
+    interface of each host, ``further`` servers' further IPv4 addresses.
 
     What a host knew before is replaced.
     """
-    if not known:
+    each = ((server, ip) for server in known for ip in (scheme.ipv4(server), *further.get(server, ())))
+    entries = [*((ip, known[server]) for server, ip in each), *((host.ip, host.mac) for host in later)]
+    if not entries:
         return
     versions = netns.usable_versions(scheme.ip_versions)
     if _hosts(scheme) * scheme.fabric.servers * len(versions) > MAX_ENTRIES:
         versions = versions[:1]  # hosts ask for the hardware addresses of the other one
-    templates = [_messages(scheme, known, version, further) for version in versions]
-    for host, name in interfaces.items():
-        netns.inside(scheme.fabric.name(host), partial(_send, templates, name))
+    templates = [_messages(entries, version) for version in versions]
+    for namespace, name in interfaces:
+        netns.inside(namespace, partial(_send, templates, name))
 
 
-def _messages(
-    scheme: Scheme, known: Addresses, version: int, further: Mapping[int, Sequence[int]]
-) -> NDArray[np.uint8]:
-    """One message per address, as rows of bytes; the interface is to be filled in."""
+def _messages(entries: Sequence[tuple[int, int]], version: int) -> NDArray[np.uint8]:
+    """One message per IPv4 address and hardware address, as rows of bytes; the interface is to be filled in."""
     family, size = _FAMILIES[version]
-    rows, count = bytearray(), 0
-    each = ((server, ip) for server in known for ip in (scheme.ipv4(server), *further.get(server, ())))
-    for server, address in each:
-        count, hardware = count + 1, known[server]
+    rows = bytearray()
+    for address, hardware in entries:
         ip = address if version == 4 else ipv6.embed(address)
         body = _NEIGHBOUR.pack(family, 0, _PERMANENT, 0, 0)
         body += _ATTRIBUTE.pack(4 + size, _DESTINATION) + ip.to_bytes(size, "big")
         body += _ATTRIBUTE.pack(4 + 6, _HARDWARE) + hardware.to_bytes(6, "big") + bytes(2)
         rows += _HEADER.pack(_HEADER.size + len(body), _NEWNEIGH, _REQUEST | _CREATE | _REPLACE, 0, 0) + body
-    return np.frombuffer(rows, np.uint8).reshape(count, -1).copy()
+    return np.frombuffer(rows, np.uint8).reshape(len(entries), -1).copy()
 
 
 def _send(templates: list[NDArray[np.uint8]], interface: str) -> None:

@@ -118,6 +118,12 @@ def create(
     threaded(work)
 
 
+def remove(name: str) -> None:
+    """A namespace has no name any more; it ends with the last program in it."""
+    detach(str(path(name)))
+    path(name).unlink()
+
+
 def _differs(setting: Path, value: str) -> bool:
     """Whether a setting has another value; not where the kernel has no such setting."""
     return setting.exists() and setting.read_text().strip() != value

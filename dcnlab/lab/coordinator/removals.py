@@ -1,0 +1,58 @@
+"""Links and nodes that were removed from a running lab: cut, and restored only where they are added again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dcnlab.lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcnlab.lab.contract.links import LinkChange
+    from dcnlab.lab.coordinator.lab import Coordinator
+
+#: What a lab can do about links and nodes that its controller and agents do not know.
+_NEW = "a lab can add hosts (`host h9 --to s1`) and what was removed, so begin with a topology that has it"
+
+
+class Removals:
+    """What was removed from a lab."""
+
+    def __init__(self, lab: Coordinator) -> None:
+        self._lab = lab
+        self._links: set[int] = set()
+        self._nodes: set[int] = set()
+
+    def remove(self, kind: str, names: Sequence[str]) -> LinkChange:
+        """Remove links by themselves, or a node with its links."""
+        links, node = self._named(kind, names)
+        if self._among(links, node):
+            raise UsageError(f"{'-'.join(names)} was removed before")
+        change = self._lab.change_links(links, node, up=False)
+        (self._links.update(links) if node is None else self._nodes.add(node))
+        return change
+
+    def add(self, kind: str, names: Sequence[str]) -> LinkChange:
+        """Add what was removed; UsageError for what was not, and for what the lab never had."""
+        try:
+            links, node = self._named(kind, names)
+        except UsageError as error:
+            raise UsageError(f"{error}: {_NEW}") from None
+        if not self._among(links, node):
+            raise UsageError(f"{'-'.join(names)} is there: `restore` brings back what has failed")
+        change = self._lab.change_links(links, node, up=True)
+        (self._links.difference_update(links) if node is None else self._nodes.discard(node))
+        return change
+
+    def check_restored(self, kind: str, names: Sequence[str]) -> None:
+        """UsageError for what was removed."""
+        if self._among(*self._named(kind, names)):
+            what = f"`dcnlab add {self._lab.config.name} {kind} {' '.join(names)}` adds it again"
+            raise UsageError(f"{'-'.join(names)} was removed: {what}")
+
+    def _named(self, kind: str, names: Sequence[str]) -> tuple[Sequence[int], int | None]:
+        node = self._lab.node(names[0]) if kind == "node" and names else None
+        return self._lab.links_named(kind, list(names)), node
+
+    def _among(self, links: Sequence[int], node: int | None) -> bool:
+        return node in self._nodes if node is not None else not self._links.isdisjoint(links)
