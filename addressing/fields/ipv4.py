@@ -60,6 +60,13 @@ def from_coordinates(coordinates: tuple[int, ...]) -> int:
     Raises AddressError for more than six dimensions, coordinates over 31, and
     addresses that Linux refuses as unicast (127/8, 224/4 and broadcast).
     """
+    address = encode(coordinates)
+    _check_unicast(address, coordinates)
+    return address
+
+
+def encode(coordinates: tuple[int, ...]) -> int:
+    """The 32 bits of coordinates, also where no host can use them as its address."""
     count = len(coordinates)
     if not 1 <= count <= SLICES:
         raise AddressError(f"{count} dimensions: an address holds 1 to {SLICES}")
@@ -68,7 +75,6 @@ def from_coordinates(coordinates: tuple[int, ...]) -> int:
         if not 0 <= value < 1 << SLICE_BITS:
             raise AddressError(f"coordinate {value} does not fit in {SLICE_BITS} bits (0 to 31)")
         address |= value << slice_shift(dimension)
-    _check_unicast(address, coordinates)
     return address
 
 

@@ -60,15 +60,15 @@ class Pow(Scheme):
         return 32
 
     def label(self, node: int) -> int:
-        return ipv4.from_coordinates(self.torus.coordinates(node))
+        return ipv4.encode(self.torus.coordinates(node))
 
     def ipv4(self, node: int) -> int:
-        return self.label(node)
+        return ipv4.from_coordinates(self.torus.coordinates(node))
 
     def check_width(self) -> None:
         super().check_width()
         for node in range(self.fabric.servers):
-            self.label(node)
+            self.ipv4(node)
 
     def hop_bound(self) -> int:
         longest = 2 * sum(size // 2 for size in self.torus.sizes) + 1

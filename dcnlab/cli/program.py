@@ -77,10 +77,12 @@ def _discard_output() -> None:
 
 def _describe(error: Exception) -> tuple[str, int]:
     """The line and the exit code for an error that is none of the command line, the lab or the system."""
+    from addressing.fields.ipv4 import AddressError
     from topos import plugins
     from topos.spec import SpecError
 
-    if isinstance(error, SpecError):  # a wrong file of a topology or scheme, which any command may find
+    # A wrong file of a topology or scheme, or labels that no packet holds: any command may find it.
+    if isinstance(error, SpecError | AddressError):
         return str(error), 2
     if text := plugins.custom_error(error):
         return text, 2

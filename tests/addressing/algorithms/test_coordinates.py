@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from addressing import registry as schemes
 from addressing.fields import ipv4
+from addressing.scheme import path
+from topos.registry import fabric
 
 PLACES = st.lists(st.integers(0, 31), min_size=1, max_size=6).map(tuple)
 
@@ -81,3 +84,12 @@ def test_coordinates_without_an_address_are_named(place: tuple[int, ...], messag
     with pytest.raises(ipv4.AddressError) as error:
         ipv4.from_coordinates(place)
     assert message in str(error.value)
+
+
+def test_labels_that_are_no_address_of_a_host_serve_offline_and_are_refused_in_labs() -> None:
+    scheme = schemes.bind("pow", fabric("torus:16x29"))
+    reserved = scheme.fabric.index("(15,28)")
+    assert path(scheme, 0, reserved) is not None
+    for refuse in (scheme.check_width, lambda: scheme.ipv4(reserved)):
+        with pytest.raises(ipv4.AddressError, match="loopback"):
+            refuse()
