@@ -77,13 +77,17 @@ class RuleScheme(VertexScheme):
         """False where a packet must follow the rule even when its path is known to be broken."""
         return True
 
-    def covered(self, at: int) -> Iterator[ForwardingClass]:
+    def covered(
+        self, at: int, rule: Callable[[int], Forward | None] | None = None
+    ) -> Iterator[ForwardingClass]:
         """The fewest label prefixes that state the rule: for rules whose decision is mostly constant
-        over ranges of labels."""
+        over ranges of labels.  ``rule`` is the rule by vertex, where it is known for all at once."""
 
         def decide(label: int) -> Forward | None:
-            vertex = self.find(label)
-            return None if vertex in (None, at) else self.rule(at, vertex, self.towards(vertex))
+            vertex = self._labelled[label]
+            if vertex in (None, at):
+                return None
+            return self.rule(at, vertex, self.towards(vertex)) if rule is None else rule(vertex)
 
         for block in prefixes(self.vertex_bits, decide):
             rest = self.vertex_bits - block.length
@@ -91,6 +95,11 @@ class RuleScheme(VertexScheme):
             assert vertex is not None
             mask = (1 << block.length) - 1 << rest
             yield self.pattern(block.value << rest, mask), self.towards(vertex)
+
+    @cached_property
+    def _labelled(self) -> list[int | None]:
+        """The vertex of every label."""
+        return [self.find(label) for label in range(1 << self.vertex_bits)]
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
         """The steps that a node can take over links that are up."""

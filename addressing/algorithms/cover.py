@@ -8,11 +8,15 @@ where the inherited decision is not among these.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+
 D = TypeVar("D", bound=Hashable)
+#: Arrays serve up to so many bits, and so many decisions.
+_DENSE_BITS, _MOST_KINDS = 16, 62
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,44 @@ def prefixes(
     Values for which ``decide`` returns None, and values not in ``values``, are don't-cares."""
     if values is None:
         values = range(1 << bits)
-    written = {(length, value): d for value, length, d in _write(_grow(0, bits, decide, values), 0, 0, None)}
+    decided = {value: decide(value) for value in values}
+    kinds = sorted({one for one in decided.values() if one is not None}, key=repr)
+    if bits <= _DENSE_BITS and len(kinds) <= _MOST_KINDS:
+        yield from _dense(bits, decided, kinds)
+        return
+    trie = _grow(0, bits, decided.__getitem__, values)
+    written = {(length, value): d for value, length, d in _write(trie, 0, 0, None)}
     samples: dict[tuple[int, int], int] = {}
-    for sample in values:
-        if decide(sample) is not None:
+    for sample, decision in decided.items():
+        if decision is not None:
             longest_first = ((length, sample >> bits - length) for length in range(bits, -1, -1))
             samples.setdefault(next(key for key in longest_first if key in written), sample)
     for (length, value), sample in samples.items():
         yield Block(value, length, written[length, value], sample)
+
+
+def _dense(bits: int, decided: Mapping[int, D | None], kinds: Sequence[D]) -> Iterator[Block[D]]:
+    """The same by whole arrays, one a level of the trie: sets of decisions are the bits of numbers."""
+    bit_of = {None: 0} | {kind: 1 << number for number, kind in enumerate(kinds)}
+    best = np.zeros(1 << bits, np.int64)
+    best[list(decided)] = [bit_of[one] for one in decided.values()]
+    levels = [best]
+    while len(levels[-1]) > 1:
+        low, high = levels[-1][::2], levels[-1][1::2]
+        levels.append(np.where(low & high, low & high, low | high))
+    inherited, writer = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    for length, sets in enumerate(reversed(levels)):
+        if length:
+            inherited, writer = inherited.repeat(2), writer.repeat(2)
+        (written,) = np.nonzero((sets != 0) & (sets & inherited == 0))
+        inherited[written] = sets[written] & -sets[written]
+        writer[written] = (1 << length) + written
+    (used,) = np.nonzero(best)
+    for first in np.sort(np.unique(writer[used], return_index=True)[1]).tolist():
+        sample = int(used[first])
+        length = int(writer[sample]).bit_length() - 1
+        value = int(writer[sample]) - (1 << length)
+        yield Block(value, length, kinds[int(inherited[sample]).bit_length() - 1], sample)
 
 
 def _grow(first: int, bits: int, decide: Callable[[int], D | None], values: Sequence[int]) -> _Trie[D]:

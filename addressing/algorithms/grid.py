@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from topos.fabric import Fabric
 from topos.family import Family
+from topos.graph import IntArray
 
 Coordinates = tuple[int, ...]
 
@@ -42,11 +46,18 @@ class Grid:
 
     def coordinates(self, node: int) -> Coordinates:
         """The coordinates of a vertex."""
-        rest, values = node - self._first, []
-        for size in reversed(self.sizes):
-            rest, value = divmod(rest, size)
-            values.append(value)
-        return tuple(reversed(values))
+        if node not in self._coordinates:
+            rest, values = node - self._first, []
+            for size in reversed(self.sizes):
+                rest, value = divmod(rest, size)
+                values.append(value)
+            self._coordinates[node] = tuple(reversed(values))
+        return self._coordinates[node]
+
+    @cached_property
+    def _coordinates(self) -> dict[int, Coordinates]:
+        """The cache of :meth:`coordinates`: tables of a thousand nodes ask millions of times."""
+        return {}
 
     def node(self, coordinates: Coordinates) -> int:
         """The vertex at given coordinates, taken modulo the sizes."""
@@ -57,11 +68,21 @@ class Grid:
 
     def distance(self, a: Coordinates, b: Coordinates) -> int:
         """The hops along the grid between two places."""
-        total = 0
-        for x, y, size in zip(a, b, self.sizes, strict=True):
-            gap = abs(x - y)
-            total += min(gap, size - gap) if self.wraps else gap
-        return total
+        return sum([gap[x - y] for gap, x, y in zip(self._gaps, a, b, strict=True)])
+
+    def distances(self, places: Sequence[Coordinates], nodes: Sequence[int]) -> IntArray:
+        """The distances from places (rows) to vertices (columns)."""
+        here = np.array(places)[:, None]
+        there = np.stack(np.unravel_index(np.array(nodes) - self._first, self.sizes), axis=1)
+        by_dimension = zip(self._gaps, np.moveaxis(here - there, 2, 0), strict=True)
+        return sum((np.array(gaps, np.int32)[apart] for gaps, apart in by_dimension), np.int32(0))
+
+    @cached_property
+    def _gaps(self) -> list[list[int]]:
+        """Per dimension, by the difference of two coordinates (also a negative one), how far they are apart."""
+        if self.wraps:
+            return [[min(gap, size - gap) for gap in range(size)] for size in self.sizes]
+        return [[*range(size), *range(size - 1, 0, -1)] for size in self.sizes]
 
     @property
     def diameter(self) -> int:

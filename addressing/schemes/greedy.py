@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from addressing.algorithms.grid import Coordinates, Grid
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
@@ -54,19 +56,35 @@ class Greedy(RuleScheme):
         return self.grid.diameter
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        there = self.grid.coordinates(vertex)
-        ends = ((self.distance(end.node, there), port) for port, end in self.fabric.ports(at))
-        _, port = min((distance, port) for distance, port in ends if distance is not None)
+        there, distance = self.grid.coordinates(vertex), self.grid.distance
+        _, port = min([(distance(place, there) + more, port) for place, more, port in self._places(at)])
         return Forward(port)
 
-    def distance(self, node: int, there: Coordinates) -> int | None:
-        """The hops along the grid; from a CLOT switch, over its nearest member; None for plain hosts."""
+    def _places(self, at: int) -> list[tuple[Coordinates, int, int]]:
+        """The places that each port leads to, how many hops further they are, and the port: neighbours, and
+        over a CLOT switch its members; no plain hosts."""
+        if at not in self._known:
+            self._known[at] = [
+                (place, more, port)
+                for port, end in self.fabric.ports(at)
+                for place, more in self._behind(end.node)
+            ]
+        return self._known[at]
+
+    def _behind(self, node: int) -> list[tuple[Coordinates, int]]:
         family = self.fabric.family
         if self.grid.contains(node):
-            return self.grid.distance(self.grid.coordinates(node), there)
-        if isinstance(family, Clot):
-            return 1 + min(self.grid.distance(member, there) for member in family.members(node))
-        return None
+            return [(self.grid.coordinates(node), 0)]
+        return [(member, 1) for member in family.members(node)] if isinstance(family, Clot) else []
+
+    @cached_property
+    def _known(self) -> dict[int, list[tuple[Coordinates, int, int]]]:
+        """The cache of :meth:`_places`."""
+        return {}
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
-        return self.covered(at)
+        places, more, ports = zip(*self._places(at), strict=True)
+        distances = self.grid.distances(places, self.vertices) + np.array(more)[:, None]
+        forwards = [Forward(port) for port in ports]
+        nearest = dict(zip(self.vertices, distances.argmin(axis=0).tolist(), strict=True))
+        return self.covered(at, lambda vertex: forwards[nearest[vertex]])

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing import registry as schemes
+from addressing.algorithms import cover
 from addressing.algorithms.cover import prefixes
 from addressing.header import Forward
 from addressing.rule import RuleScheme
@@ -114,6 +115,19 @@ def test_minimal_dragonfly_paths_are_local_global_local() -> None:
     scheme = bound("dragonfly:4,2,2", "dor")
     ends = range(0, scheme.fabric.servers, 5)
     assert max(hops(scheme, a, b) for a in ends for b in ends) == 3 + 2
+
+
+@given(
+    st.integers(0, 6).flatmap(
+        lambda bits: st.lists(st.sampled_from([None, 1, 2, 3]), min_size=1 << bits, max_size=1 << bits)
+    )
+)
+def test_arrays_find_the_prefixes_that_the_trie_does(wanted: list[int | None]) -> None:
+    bits = len(wanted).bit_length() - 1
+    found = list(prefixes(bits, wanted.__getitem__))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cover, "_DENSE_BITS", -1)
+        assert list(prefixes(bits, wanted.__getitem__)) == found
 
 
 @given(
