@@ -3,8 +3,8 @@
     python -m benchmarks order [TOPOLOGY=SCHEME...]
 
 Medians over some links of a lab, each cut and restored; with `--update-order fast` all nodes follow at once,
-with `loop-free` by distance.  ``turns`` is the number of distances, ``in turns`` the part of the time
-that the turns took.  Launches real labs.
+with `loop-free` in turns: by distance, or in phases.  ``turns`` is their number, ``in turns`` the part of the
+time that they took.  Launches real labs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The controller: one Ryu application that installs a scheme's compact tables on Open vSwitch.
 
     rules.py    flow rules and groups as plain values, with the text of ovs-ofctl
+    phases.py       a new table beside the old one, for packets with the number of an update
     plan.py     the table of each switch, and the fewest changes from its present one
     beside.py   what stands beside a scheme's entries: a tree for broadcasts, paths to hosts that came later
     arp.py      ARP requests and replies

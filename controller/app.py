@@ -116,8 +116,8 @@ class TableApp(Application):  # type: ignore[misc]
         message = event.message
         match message:
             case {"op": "links", "down": [*links]}:
-                request, among = message.get("request"), message.get("among")
-                self._perform(self.core.links(links, time.monotonic(), request, among))
+                request, among, phase = message.get("request"), message.get("among"), message.get("phase", 0)
+                self._perform(self.core.links(links, time.monotonic(), request, among, phase))
             case {"op": "hosts", "hosts": [*hosts], "request": request}:
                 later = [LaterHost(**host) for host in hosts]
                 self._perform(self.core.later_hosts(later, time.monotonic(), request))

@@ -199,21 +199,23 @@ class ControllerProcess(Child):
 
     # --- requests -------------------------------------------------------------
 
-    def links(self, down: Iterable[int], among: Iterable[int] | None = None) -> int:
-        """Send the numbers of all links that are down; with ``among`` only these switches take new tables now.
+    def links(self, down: Iterable[int], among: Iterable[int] | None = None, phase: int = 0) -> int:
+        """Send the numbers of all links that are down; with ``among`` only these switches take new tables now,
+        with ``phase`` they begin one of :mod:`controller.phases`.
 
         The controller answers by a ``converged`` event whose ``request`` is the number returned here.
         """
         request = next(self._requests)
-        some = {} if among is None else {"among": sorted(among)}
+        some: dict[str, object] = {} if among is None else {"among": sorted(among)}
+        some |= {"phase": phase} if phase else {}
         self.send({"op": "links", "down": sorted(down), "request": request, **some})
         return request
 
     def converge(
-        self, down: Iterable[int], timeout: float = 10.0, among: Iterable[int] | None = None
+        self, down: Iterable[int], timeout: float = 10.0, among: Iterable[int] | None = None, phase: int = 0
     ) -> Message:
         """Send :meth:`links` and wait until the tables follow; returns the ``converged`` event."""
-        before, request = self._received, self.links(down, among)
+        before, request = self._received, self.links(down, among, phase)
         return self._answer(request, timeout, before, "converged tables")
 
     def later_hosts(self, hosts: Iterable[LaterHost], timeout: float = 10.0) -> Message:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from addressing.fields import ipv6, mac
 from addressing.header import Field
 from addressing.scheme import Scheme
-from controller import arp, nd, plan
+from controller import arp, nd, phases, plan
 from controller.beside import NOTHING, Beside, LaterHost
 from controller.effects import Effect, Event, LinkStateUpdate, PacketOut, ReadTable, Send
 from controller.plan import Change
@@ -79,6 +79,7 @@ class Core:
         self._counts: Counter[str] = Counter()
         #: The switches whose tables may have changed, and have not been sent.
         self._due: dict[int, None] = {}
+        self._update = phases.Update(scheme)
         #: The switches that have a table as far as is known.
         self._filled: set[int] = set()
         self._resumed = resume is not None
@@ -182,16 +183,18 @@ class Core:
         now: float,
         request: int | None = None,
         among: Iterable[int] | None = None,
+        phase: int = 0,
     ) -> Iterator[Effect]:
         """The lab's state of all links; always answered by an event, which repeats ``request``.  Where switches
-        take new tables in an order only those ``among`` do now, and the others after another call."""
+        take new tables in an order only those ``among`` do now, and the others after another call; where they
+        do in phases, one call begins each (:mod:`controller.phases`)."""
         reported = frozenset(down)
         if unknown := reported.difference(range(len(self.fabric.link_ends))):
             yield Event({"event": "error", "text": f"{self.fabric.spec} has no link {min(unknown)}"})
             return
         self._reported = reported
         self.stale_since = None
-        yield from self._converge(now, now, request, among)
+        yield from self._converge(now, now, request, among, phase)
 
     def later_hosts(self, hosts: Iterable[LaterHost], now: float, request: int) -> Iterator[Effect]:
         """These are the hosts that came later; answered as :meth:`links` is."""
@@ -213,7 +216,12 @@ class Core:
         return self._reported.union(own)
 
     def _converge(
-        self, started: float, now: float, request: int | None = None, among: Iterable[int] | None = None
+        self,
+        started: float,
+        now: float,
+        request: int | None = None,
+        among: Iterable[int] | None = None,
+        phase: int = 0,
     ) -> Iterator[Effect]:
         down = self._down()
         changed, before = down ^ self.link_state.down, self.scheme
@@ -225,11 +233,16 @@ class Core:
                 yield Event({"event": "error", "text": str(error)})
                 return
             earlier, self.link_state, self.scheme = self.link_state, LinkState(down), scheme
-        current = LinkStateUpdate(down, started, before, request)
+        if phase == phases.BESIDE:
+            self._update = self._update.following(before, self.scheme)
+        # Hosts learn labels that have changed when switches forward by nothing else.
+        known = self._update.before if phase == phases.ALONE else before
+        notified = phase in (phases.BESIDE, phases.SWITCHED)
+        current = LinkStateUpdate(down, started, known, request, notified=notified)
         try:
             if changed:
                 self._note_due(changed, before)
-            yield from self._send_due(current, None if among is None else set(among))
+            yield from self._send_due(current, None if among is None else set(among), phase)
         except Exception:  # of a scheme of the user's: the next change is another try
             if changed:
                 self.link_state, self.scheme = earlier, before
@@ -249,18 +262,24 @@ class Core:
             one: None for one in nearest if self.beside or one in late or not now.keeps_table(one, before)
         }
 
-    def _send_due(self, current: LinkStateUpdate, among: Collection[int] | None) -> Iterator[Effect]:
+    def _send_due(
+        self, current: LinkStateUpdate, among: Collection[int] | None, phase: int
+    ) -> Iterator[Effect]:
         """Send switches what differs from the tables that they hold."""
         for switch in [one for one in self._due if among is None or one in among]:
             if switch in self._installed:  # the others get their tables when they connect
                 tree = self.beside.flooded(self.fabric, switch, self.link_state)
-                yield from self._change(switch, tree & self._flooded[switch], current)
-            del self._due[switch]
+                yield from self._change(switch, tree & self._flooded[switch], current, phase)
+            if phase in (0, phases.ALONE):
+                del self._due[switch]
 
-    def _change(self, switch: int, ports: frozenset[int], current: LinkStateUpdate) -> Iterator[Effect]:
+    def _change(
+        self, switch: int, ports: frozenset[int], current: LinkStateUpdate, phase: int = 0
+    ) -> Iterator[Effect]:
         """Send a switch, which floods by ``ports``, what changes."""
-        self._flooded[switch], table = ports, self._table(switch, ports)
-        changes = plan.diff(self._installed[switch], table)
+        held, self._flooded[switch] = self._installed[switch], ports
+        table = self._update.table(phase, held, (switch, ports), lambda: self._table(switch, ports))
+        changes = plan.diff(held, table)
         if changes:
             self._installed[switch] = table
             barrier_id = self._new_barrier(switch)

@@ -67,7 +67,7 @@ def desired_table(
         (entry, buckets_of(_returning(scheme, switch, entry.pattern), entry.next_hops))
         for entry in table.entries
     ]
-    numbers = _group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
+    numbers = group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
     flows = {
         Rule(
             entry.priority + 1,
@@ -180,7 +180,7 @@ def _rewrites(scheme: Scheme, action: Forward) -> Iterator[SetField]:
         yield SetField("eth_src", mac.encode(action.tag, scheme.tag_bits))
 
 
-def _group_numbers(lists: Iterable[tuple[Bucket, ...]]) -> dict[tuple[Bucket, ...], int]:
+def group_numbers(lists: Iterable[tuple[Bucket, ...]]) -> dict[tuple[Bucket, ...], int]:
     """A group number for each list of buckets, by a hash of its text.
 
     Equal lists share a group, and a group keeps its number when others come and go.
@@ -243,9 +243,9 @@ def _changes(installed: frozenset[Item], desired_table: frozenset[Item]) -> Iter
         # A modification keeps the entry's counters, but OpenFlow keeps its cookie as well.
         alike = key in before and (isinstance(item, Group) or item.cookie == before[key].cookie)
         yield Change(Op.MODIFY if alike else Op.ADD, item)
-    for key, item in before.items():
-        if key not in after:
-            yield Change(Op.DELETE, item)
+    # The lowest priority first: what matches a deleted entry meets no other one that goes as well.
+    for key in sorted(before.keys() - after.keys()):
+        yield Change(Op.DELETE, before[key])
 
 
 def apply(installed: FlowTable, changes: Iterable[Change]) -> FlowTable:

@@ -137,7 +137,20 @@ class ToGroup:
         return f"group:{self.group}"
 
 
-Action = Output | SetField | ToGroup
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Write the low ``bits`` bits of the destination address."""
+
+    value: int
+    bits: int
+
+    @property
+    def text(self) -> str:
+        """As ``ovs-ofctl`` prints it."""
+        return f"load:{self.value:#x}->NXM_OF_ETH_DST[0{f'..{self.bits - 1}' if self.bits > 1 else ''}]"
+
+
+Action = Output | SetField | ToGroup | Stamp
 Actions = tuple[Action, ...]
 
 

@@ -22,6 +22,7 @@ from controller.rules import (
     Output,
     Rule,
     SetField,
+    Stamp,
     ToGroup,
 )
 
@@ -95,6 +96,9 @@ def _action(text: str) -> Action:
         case "set_field":
             value, _, name = value.partition("->")
             return _set_field(name, value)
+        case "load":
+            value, _, bits = value.partition("->NXM_OF_ETH_DST[0")
+            return Stamp(int(value, 16), 1 + int(bits[2:-1] or 0))
     raise DumpError(f"unknown action {text}")
 
 

@@ -204,6 +204,8 @@ def _action(action: rules.Action) -> Any:
     if isinstance(action, SetField):
         name, write = _FIELDS[action.field]
         return parser.OFPActionSetField(**{name: write(action.value)})
+    if isinstance(action, rules.Stamp):
+        return parser.NXActionRegLoad(action.bits - 1, "eth_dst_nxm", action.value)
     return parser.OFPActionGroup(action.group)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from addressing.scheme import Scheme
 from addressing.table import Table
+from controller import phases
 from dcnlab.verifier.offline import Lookup, Offline, Pair, Place, Tables
 from dcnlab.verifier.search import LOOPS, LOST, Ending, Graph, Kind, Solution, Step
 from topos.graph import ALL_UP, LinkState
@@ -193,6 +194,40 @@ class Update:
 
             checks.append(self.check(allowed))
         return checks
+
+    def in_phases(self) -> UpdateReport | None:
+        """The same if switches change in phases (:mod:`controller.phases`); None where they cannot.
+
+        A packet meets old tables up to some switch, and new ones from there on: a switch deletes entries
+        of low priority first, so it does with a packet what one of its two tables says.  Hosts write new labels
+        last."""
+        if not phases.room(*(tables.scheme for tables in self._tables)):
+            return None
+        graph: Graph[tuple[Place, bool]] = Graph(self._phased)
+        first, last = self._old.starts(), self._new.starts()
+        looping = vanishing = 0
+        begun = {
+            pair: graph.add(
+                [*((place, False) for place in first[pair]), *((place, True) for place in last[pair])]
+            )
+            for pair in first
+        }
+        solution = graph.solve()
+        for states in begun.values():
+            looping += any(solution.flags[state] & LOOPS for state in states)
+            vanishing += any(solution.flags[state] & LOST for state in states)
+        names = tuple(self.fabric.name(node) for node in sorted(self.changed))
+        return UpdateReport(names, len(begun), len(graph.states), looping, vanishing)
+
+    def _phased(self, state: tuple[Place, bool]) -> Step[tuple[Place, bool]]:
+        """What can happen to a packet that has met a new table, or not yet."""
+        place, met = state
+        changes = place[0] in self.changed
+        done = [(copy, met) for copy in self.act(NEW if met and changes else OLD, place)]
+        if changes and not met:
+            done += [(copy, True) for copy in self.act(NEW, place)]
+        copies = dict.fromkeys(copy if isinstance(copy, Ending) else (copy, new) for copy, new in done)
+        return tuple((copy,) for copy in copies) or ((Ending(Kind.asks, place[0], "lost at the link"),),)
 
 
 class _One(Tables):

@@ -6,6 +6,7 @@ import pytest
 
 from addressing.scheme import Scheme
 from controller.effects import Send
+from controller.phases import PHASES
 from dcnlab.verifier.checking import Check
 from dcnlab.verifier.installed import Installed
 from dcnlab.verifier.openflow import reading
@@ -45,15 +46,16 @@ class Watched(Switches):
             self.reply(1)
 
 
-def watched(spec: str, scheme: str, ordered: bool, link: int) -> Watched:
+def watched(spec: str, scheme: str, ordered: bool, link: int, in_phases: bool = False) -> Watched:
     """What packets have met while a link failed and came back."""
     switches = Watched(bind(spec, scheme), ordered)
     switches.connect()
     switches.settle()
     for down in (LinkState(frozenset({link})), ALL_UP):
         switches.links = down
-        for among in stages(switches.scheme.fabric, {link}, bool(down)) if ordered else [None]:
-            switches.do(switches.core.links(down.down, 1.0, among=among))
+        turns = stages(switches.scheme.fabric, {link}, bool(down)) if ordered else [None]
+        for among, phase in [(None, one) for one in PHASES] if in_phases else [(turn, 0) for turn in turns]:
+            switches.do(switches.core.links(down.down, 1.0, among=among, phase=phase))
             switches.settle()
         switches.check(set(down.down))
     return switches
@@ -71,3 +73,25 @@ def test_packets_vanish_in_the_fast_order() -> None:
     fabric = bind("fattree:4", "ecmp").fabric
     links = [n for n, (a, _, b, _) in enumerate(fabric.link_ends.tolist()) if min(a, b) >= fabric.servers]
     assert any(watched("fattree:4", "ecmp", False, link).met for link in links)
+
+
+LOOPING = [("dragonfly:2,1,1", "tz:seed=4", 6), ("random:6,3,hosts=1", "wmgr", 6)]
+
+
+def loops(switches: Watched) -> set[str]:
+    return {one for one in switches.met if one.startswith("loop")}
+
+
+@pytest.mark.parametrize(("spec", "scheme", "link"), LOOPING)
+def test_packets_that_loop_in_the_order_of_the_distance_do_not_in_phases(
+    spec: str, scheme: str, link: int
+) -> None:
+    assert loops(watched(spec, scheme, True, link))
+    assert not loops(watched(spec, scheme, True, link, in_phases=True))
+
+
+@pytest.mark.parametrize(
+    ("spec", "scheme", "link"), [("random:6,3,hosts=1", "ksp:k=2", 9), ("dragonfly:2,1,1", "updown", 6)]
+)
+def test_no_packet_loops_in_phases(spec: str, scheme: str, link: int) -> None:
+    assert not loops(watched(spec, scheme, True, link, in_phases=True))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from addressing.fields import ipv6
 from controller import rules
-from controller.rules import Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
+from controller.rules import Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, Stamp, ToGroup
 
 macs = st.integers(0, (1 << 48) - 1)
 addresses = st.integers(0, (1 << 32) - 1)
@@ -15,6 +15,7 @@ outputs = st.builds(Output, ports | st.just(rules.IN_PORT))
 rewrites = st.one_of(
     st.builds(SetField, st.sampled_from(["eth_src", "eth_dst"]), macs),
     st.builds(SetField, st.just("in_port"), st.just(0)),
+    st.builds(lambda value: Stamp(value, max(1, value.bit_length())), st.integers(0, 255)),
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import networkx as nx
 import pytest
 
+from controller import phases
 from dcnlab.verifier.offline import Place
 from dcnlab.verifier.search import Ending
 from dcnlab.verifier.updates import NEW, OLD, Update, UpdateReport
@@ -99,3 +100,27 @@ def test_packets_of_schemes_that_say_so_never_loop_in_the_order_of_the_distance(
 def test_packets_of_others_can_loop_in_the_order_of_the_distance(spec: str, text: str) -> None:
     assert not bound(spec, text).ordered_by_distance
     assert any(turn.looping for turn in by_distance(spec, text, 12))
+
+
+PHASED = [
+    (spec, text)
+    for spec, text in pairs()
+    if not bound(spec, text).ordered_by_distance and phases.room(bound(spec, text))
+]
+
+
+@pytest.mark.parametrize(("spec", "text"), few(PHASED, lambda pair: (pair[1],)))
+def test_packets_of_schemes_without_an_order_never_loop_in_phases_where_only_switches_forward(
+    spec: str, text: str
+) -> None:
+    scheme = bound(spec, text)
+    links = range(0, len(scheme.fabric.link_ends), max(1, len(scheme.fabric.link_ends) // 3))
+    for link, restored in itertools.product(links, (False, True)):
+        found = Update(scheme, LinkState(frozenset({link})), restored).in_phases()
+        assert found is not None
+        assert found.looping == 0
+
+
+def test_no_phases_exist_where_servers_relay_or_labels_fill_addresses() -> None:
+    assert Update(bound("bcube:4,1", "wmgr:root=1"), LinkState(frozenset({0}))).in_phases() is None
+    assert phases.room(bound("fattree:4", "twolevel")) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json as codec
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two checks of --follow.
 _PAUSE = 1.0
+#: The orders of an update of which nothing is asked but that each node changes.
+_ANYHOW = "any", "any, restored"
 #: Violations of one failure that are shown.
 _SHOWN = 5
 
@@ -190,32 +192,39 @@ def _update(topology: str, scheme: str, link: str, json: bool) -> None:
 
     fabric, bound = resolve(topology, scheme)
     links = LinkState(frozenset(_link(fabric, link)))
+    orders: dict[str, list[UpdateReport]] = {}
     with working("verifying"):
-        failed, restored = Update(bound, links), Update(bound, links, restored=True)
-        anyhow = {"any": failed.check(), "any, restored": restored.check()}
-        turns = {"farthest first": failed.by_distance(), "nearest first": restored.by_distance()}
-    held = not any(one.looping or one.vanishing for one in anyhow.values())
+        for update, order, which in (
+            (Update(bound, links), "farthest first", ""),
+            (Update(bound, links, restored=True), "nearest first", ", restored"),
+        ):
+            orders[f"any{which}"] = [update.check()]
+            orders[order] = update.by_distance()
+            if (phased := update.in_phases()) is not None:
+                orders[f"in phases{which}"] = [phased]
+    held = not any(one.looping or one.vanishing for which in _ANYHOW for one in orders[which])
     if json:
-        orders: dict[str, Any] = {name.replace(", ", "_"): one.as_dict() for name, one in anyhow.items()}
-        orders |= {name.replace(" ", "_"): [one.as_dict() for one in some] for name, some in turns.items()}
-        print_json({"topology": topology, "scheme": scheme, "update": link, "held": held, "orders": orders})
+        answer: dict[str, Any] = {}
+        for name, reports in orders.items():
+            found = [one.as_dict() for one in reports]
+            answer[name.replace(", ", "_").replace(" ", "_")] = found if "first" in name else found[0]
+        print_json({"topology": topology, "scheme": scheme, "update": link, "held": held, "orders": answer})
     else:
-        (first, back), (far, near) = anyhow.items(), turns.items()
-        _show_update([(first[0], [first[1]]), far, (back[0], [back[1]]), near])
+        _show_update(orders)
     if not held:
         raise typer.Exit(1)
 
 
-def _show_update(orders: Sequence[tuple[str, Sequence[UpdateReport]]]) -> None:
+def _show_update(orders: Mapping[str, Sequence[UpdateReport]]) -> None:
     """Print the pairs that can meet a loop or vanish in each order, one report a turn; and one loop."""
-    (whole,) = orders[0][1]
+    (whole,) = orders["any"]
     rows = []
-    for name, turns in orders:
+    for name, turns in orders.items():
         counts = [(one.looping, one.vanishing, one.undecided) for one in turns]
         most = map(max, zip(*counts, strict=True)) if counts else (0, 0, 0)
         rows.append((name, whole.pairs, len(whole.changed), *most))
     table(("order", "pairs", "nodes that change", "can loop", "can vanish", "undecided"), rows)
-    example = next((one.example for _, turns in orders for one in turns if one.example), None)
+    example = next((one.example for turns in orders.values() for one in turns if one.example), None)
     if example is not None:
         print(f"\nloop: a packet from {example.pair[0]} to {example.pair[1]}: {' '.join(example.circle)}")
         print(f"  order    {example.order}")

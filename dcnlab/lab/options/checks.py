@@ -6,6 +6,7 @@ from addressing import unrouted
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
+from controller import phases
 from dcnlab.lab import naming
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.options import exposure, images, scheduler_address
@@ -170,11 +171,13 @@ def _check_collectors(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_update_order(config: StatedOptions, scheme: Scheme) -> None:
-    """The lab tells all nodes of failures, and an order of them is known in which no packet loops."""
+    """The lab tells all nodes of failures, and an order or phases are known in which no packet loops."""
     if config.update_order == "fast":
         return
-    if not scheme.ordered_by_distance:
+    if not scheme.ordered_by_distance and not phases.room(scheme):
         text = f"no order of nodes is known in which no packet of {scheme.name} loops"
+        if not scheme.fabric.relaying:
+            text += ", and its labels leave no room for the number of an update"
     elif config.machines:
         text = "each machine of a lab follows by itself"
     elif config.link_state == "agents":

@@ -63,7 +63,7 @@ class StatedOptions(Options):
         default="auto",
     )
     update_order: UpdateOrder = param(
-        "How nodes follow failures: fast (all at once) or loop-free (by distance; docs/verification.md).",
+        "How nodes follow failures: fast (all at once) or loop-free (in turns; docs/verification.md).",
         default="fast",
     )
     multipath: int | None = param(

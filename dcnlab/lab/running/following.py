@@ -1,15 +1,18 @@
-"""How agents, controller and switches of a machine follow link state: all at once, or in an order.
+"""How agents, controller and switches of a machine follow link state: all at once, or in turns.
 
-In an order each turn begins when the nodes of the one before forward by what they were told: the farthest from
-a failure first, the nearest to what was restored first (:mod:`topos.stages`).
+Each turn begins when the nodes of the one before forward by what they were told.  The farthest from a failure
+come first, the nearest to what was restored first (:mod:`topos.stages`).  Where no such order helps, all
+switches take each of the phases of :mod:`controller.phases` at a turn.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from controller import phases
 from controller.client import ControllerError
 from dcnlab.lab.control.holders import state_of
 from dcnlab.lab.emulation.switches import openvswitch
@@ -29,6 +32,14 @@ if TYPE_CHECKING:
 
 #: Seconds for the controller to converge on link state; agents have as long.
 _TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The nodes that change at once (None: all), and the phase that they take (0: the new tables alone)."""
+
+    nodes: Sequence[int] | None = None
+    phase: int = 0
 
 
 class Following:
@@ -93,13 +104,13 @@ class Following:
         """Tell agents and controller, in turns; what is wrong with the controller: agents follow anyway."""
         agents, problem, begun = self._running.agents, "", time.monotonic()
         turns = self._turns(update, to_agents)
-        for place, turn in enumerate(turns or [None]):
-            later = [node for others in turns[place + 1 :] for node in others]
+        for place, turn in enumerate(turns or [Turn()]):
+            later = [node for others in turns[place + 1 :] for node in others.nodes or ()]
             if agents is not None:
                 servers = range(self._running.fabric.servers)
                 agents.links(to_agents.down, [node for node in later if node in servers] if turns else None)
             try:
-                self._tell_controller(update, to_controller, turn, last=not later)
+                self._tell_controller(update, to_controller, turn, place, len(turns))
             except (ControllerError, LabError) as error:
                 problem = str(error)
             if agents is not None:
@@ -112,27 +123,31 @@ class Following:
             self._journal.add(self.in_order)
         return problem
 
-    def _turns(self, update: Apply, state: LinkState) -> list[list[int]]:
-        """The nodes that change at each turn; none where all do at once, or nobody knows what they follow."""
+    def _turns(self, update: Apply, state: LinkState) -> list[Turn]:
+        """What changes at each turn; none where all nodes do at once, or nobody knows what they follow."""
         if self._running.config.update_order != "loop-free" or not isinstance(update.told, tuple):
             return []
         changed = state.down ^ update.told[0].down
-        return stages(self._running.fabric, changed, bool(state.down & changed)) if changed else []
+        if not changed:
+            return []
+        if not self._running.scheme.ordered_by_distance:
+            return [Turn(phase=phase) for phase in phases.PHASES]
+        return [Turn(nodes) for nodes in stages(self._running.fabric, changed, bool(state.down & changed))]
 
-    def _tell_controller(self, update: Apply, state: LinkState, turn: Sequence[int] | None, last: bool) -> None:
+    def _tell_controller(self, update: Apply, state: LinkState, turn: Turn, place: int, turns: int) -> None:
         """Have tables follow: all, or those of the switches of a turn."""
-        servers = self._running.fabric.servers
-        switches = None if turn is None else [node for node in turn if node >= servers]
+        servers, last = self._running.fabric.servers, place >= turns - 1
+        switches = None if turn.nodes is None else [node for node in turn.nodes if node >= servers]
         if switches == [] and not last:
             return
-        if not self._converge_tables(state, switches):
+        if not self._converge_tables(state, switches, turn.phase):
             return
-        if turn is not None:
+        if turns:
             self.await_tables()
         if last:
             self._journal.add(LearnedFailures("the controller", sorted(state.down), update.revision))
 
-    def _converge_tables(self, state: LinkState, among: Sequence[int] | None = None) -> bool:
+    def _converge_tables(self, state: LinkState, among: Sequence[int] | None = None, phase: int = 0) -> bool:
         """Tell the controller of failures and wait until the tables follow, also where it is started again
         meanwhile; False without a controller."""
         controller = self._running.controller
@@ -141,11 +156,11 @@ class Following:
         if state_of(controller.process.pid) == "T":
             raise LabError("the controller does not answer: it is stopped")
         try:
-            controller.converge(state.down, _TIMEOUT, among)
+            controller.converge(state.down, _TIMEOUT, among, phase)
         except ControllerError:
             self._supervision.settle()
             started = self._running.controller
             if started is None or started is controller:
                 raise
-            started.converge(state.down, _TIMEOUT, among)
+            started.converge(state.down, _TIMEOUT, among, phase)
         return True

@@ -18,7 +18,8 @@ LINKS = {"torus:4x4": ("h0", "h4"), "bcube:4,1": ("h0", "s4"), "fattree:4": ("s0
 
 
 @pytest.mark.parametrize(
-    ("spec", "scheme"), [("torus:4x4", "dor"), ("bcube:4,1", "ecmp"), ("fattree:4", "ecmp")]
+    ("spec", "scheme"),
+    [("torus:4x4", "dor"), ("bcube:4,1", "ecmp"), ("fattree:4", "ecmp"), ("fattree:4", "updown")],
 )
 def test_nodes_follow_in_turns_and_the_cost_is_told(spec: str, scheme: str) -> None:
     with Lab(spec, scheme, name="ordered", update_order="loop-free") as lab:
