@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from addressing.jit import compiled, inlined
+from addressing.jit import borrowing, compiled
 from topos.arrays import Floats, Longs, Mask
 from topos.graph import NONE, IntArray
 
@@ -138,7 +138,7 @@ def _network(start: Longs, links: IntArray, shares: Floats, capacities: Floats) 
     )  # fmt: skip
 
 
-@compiled
+@borrowing
 def _ending(flows: _Flows, waiting: int, now: float, bits: Floats, ended: Longs) -> int:
     """Take the flows that end now off the heap, and put them into ``ended``: their number."""
     count = 0
@@ -153,7 +153,7 @@ def _ending(flows: _Flows, waiting: int, now: float, bits: Floats, ended: Longs)
     return count
 
 
-@compiled
+@borrowing
 def _change(
     net: _Net, ended: Longs, first: int, last: int, subflows: int, some: Longs, near: IntArray
 ) -> tuple[int, int]:
@@ -174,7 +174,7 @@ def _change(
     return _choose_limited(net, first * subflows, last * subflows, some, chosen, near, touched)
 
 
-@compiled
+@borrowing
 def _attach(net: _Net, row: int) -> None:
     for i in range(net.start[row], net.start[row + 1]):
         following = net.head[net.links[i]]
@@ -184,7 +184,7 @@ def _attach(net: _Net, row: int) -> None:
         net.head[net.links[i]] = i
 
 
-@compiled
+@borrowing
 def _detach(net: _Net, row: int) -> None:
     for i in range(net.start[row], net.start[row + 1]):
         if net.before[i] == NONE:
@@ -196,7 +196,7 @@ def _detach(net: _Net, row: int) -> None:
     net.rate[row], net.bottleneck[row] = 0.0, NONE
 
 
-@inlined
+@borrowing
 def _choose(net: _Net, row: int, some: Longs, chosen: int, near: IntArray, touched: int) -> tuple[int, int]:
     """Add a row to the chosen ones and its links to those near: the numbers of both."""
     if net.chosen[row]:
@@ -216,7 +216,7 @@ def _choose(net: _Net, row: int, some: Longs, chosen: int, near: IntArray, touch
     return chosen + 1, touched
 
 
-@inlined
+@borrowing
 def _touch(net: _Net, link: int) -> None:
     """What the rows on a link leave of it."""
     around, used = net.around, 0.0
@@ -233,7 +233,7 @@ def _touch(net: _Net, link: int) -> None:
     around.room[link] = net.capacities[link] - used
 
 
-@compiled
+@borrowing
 def _choose_limited(
     net: _Net, first: int, last: int, some: Longs, chosen: int, near: IntArray, touched: int
 ) -> tuple[int, int]:
@@ -248,7 +248,7 @@ def _choose_limited(
     return chosen, touched
 
 
-@compiled
+@borrowing
 def _settle(net: _Net, some: Longs, chosen: int, near: IntArray, touched: int) -> int:
     """Max-min fair rates after a change at the chosen rows: the number of rows that it took."""
     done = 0
@@ -262,7 +262,7 @@ def _settle(net: _Net, some: Longs, chosen: int, near: IntArray, touched: int) -
     return chosen
 
 
-@compiled
+@borrowing
 def _fill(net: _Net, some: Longs, near: IntArray) -> None:
     """Progressive filling of the chosen rows, beside the rates of all others.
 
@@ -292,7 +292,7 @@ def _fill(net: _Net, some: Longs, near: IntArray) -> None:
         _sink(heap, around.place, around.key, 0)
 
 
-@compiled
+@borrowing
 def _sink(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
     """Move an element down the heap while one below it has a smaller key."""
     if place >= len(heap):
@@ -310,7 +310,7 @@ def _sink(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
     heap[place], places[one] = one, place
 
 
-@compiled
+@borrowing
 def _rise(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
     """Move an element up the heap while the one above it has a larger key."""
     one = heap[place]
@@ -321,7 +321,7 @@ def _rise(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
     heap[place], places[one] = one, place
 
 
-@inlined
+@borrowing
 def _fix(net: _Net, link: int, level: float) -> int:
     """Give the chosen rows on a full link their rates: their number."""
     around, count, at = net.around, 0, net.head[link]
@@ -340,7 +340,7 @@ def _fix(net: _Net, link: int, level: float) -> int:
     return count
 
 
-@inlined
+@borrowing
 def _choose_unfair(
     net: _Net, link: int, some: Longs, chosen: int, near: IntArray, touched: int
 ) -> tuple[int, int]:
@@ -369,7 +369,7 @@ def _choose_unfair(
     return chosen, touched
 
 
-@compiled
+@borrowing
 def _schedule(net: _Net, some: Longs, flows: _Flows, waiting: int, now: float, subflows: int) -> int:
     """When the flows end whose rows have new rates: the number of flows that send."""
     for row in some:
