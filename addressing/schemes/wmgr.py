@@ -29,7 +29,9 @@ class Wmgr(Scheme):
     """Word-metric greedy routing with deg + 1 prefix entries per node."""
 
     name: ClassVar[str] = "wmgr"
-    summary: ClassVar[str] = "word-metric greedy routing on the free group, deg+1 prefix entries per node"
+    summary: ClassVar[str] = (
+        "word-metric greedy routing on the free group, deg+1 prefix entries per node; ties to one port"
+    )
     source: ClassVar[str] = "Aguirre-Guerrero et al., Algorithms 1 and 2, Theorem 9"
 
     root: str = param("the node whose label is the empty word: 3, h3, s0, or centre", default="0")

@@ -20,6 +20,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from topos.family import Family
+from topos.files.link_attributes import LENGTH, metres
 from topos.registry import parse
 from topos.spec import SpecError
 
@@ -39,13 +40,19 @@ class Unit(BaseModel):
     watts: Amount
 
 
+class Cable(Unit):
+    """A cable, and each metre of it where its length is known."""
+
+    metre: Amount = 0
+
+
 class Prices(BaseModel):
     """Unit prices: switches and NICs by number of ports.  ``cards`` is an old name of ``nics``."""
 
     model_config = ConfigDict(extra="forbid")
     switches: Mapping[PositiveInt, Unit]
     nics: Mapping[PositiveInt, Unit] = Field(validation_alias=AliasChoices("nics", "cards"))
-    cable: Unit = Unit(price=0, watts=0)
+    cable: Cable = Cable(price=0, watts=0)
 
     def switch(self, ports: int) -> tuple[int, Unit]:
         """The smallest switch with at least ``ports`` ports: (its ports, its price).
@@ -100,7 +107,8 @@ def read_prices(path: Path | None = None) -> Prices:
 
 @dataclass(frozen=True)
 class Design:
-    """The parts of a network: ``switch_ports`` is the number of ports in use on the largest switch."""
+    """The parts of a network: ``switch_ports`` is the number of ports in use on the largest switch, ``metres``
+    the sum of the lengths of cables that are stated."""
 
     name: str
     servers: int
@@ -108,6 +116,7 @@ class Design:
     switch_ports: int
     server_ports: int
     cables: int
+    metres: float = 0.0
 
 
 def design(family: Family, name: str = "", server_ports: int | None = None) -> Design:
@@ -118,7 +127,8 @@ def design(family: Family, name: str = "", server_ports: int | None = None) -> D
     at_switch = nodes >= servers
     most = int(ports[at_switch].max(initial=0))
     used = int(np.bincount(nodes[~at_switch], minlength=1).max()) if servers else 0
-    return Design(name or family.spec, servers, switches, most, server_ports or used, len(cables))
+    lengths = sum(metres(link.get(LENGTH)) or 0.0 for link in family.link_attributes())
+    return Design(name or family.spec, servers, switches, most, server_ports or used, len(cables), lengths)
 
 
 @dataclass(frozen=True)
@@ -155,9 +165,8 @@ def bill(what: Design, prices: Prices) -> Bill:
     size, switch = prices.switch(what.switch_ports) if what.switches else (0, Unit(price=0, watts=0))
     nic, cable = prices.nic(what.server_ports), prices.cable
     watts = what.switches * switch.watts + what.servers * nic.watts + what.cables * cable.watts
-    return Bill(
-        what, size, what.switches * switch.price, what.servers * nic.price, what.cables * cable.price, watts
-    )
+    cables = what.cables * cable.price + what.metres * cable.metre
+    return Bill(what, size, what.switches * switch.price, what.servers * nic.price, cables, watts)
 
 
 # --- the paper's comparison -----------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Literal
 
 from addressing.registry import bind, compatible_schemes
 from addressing.schemes.ecmp import Ecmp
+from dcnlab.evaluator.averages import Average, Combination, seeds_text
 from dcnlab.evaluator.compare import Row, key_of
 from dcnlab.evaluator.cost import bill, design, read_prices
 from dcnlab.evaluator.graph.distances import distances
@@ -27,7 +28,7 @@ from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.optimum.beside import normalised, optimum_of, read_gap, without_optimal
 from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
-from dcnlab.evaluator.statistics import interval, is_share, mean_and_half
+from dcnlab.evaluator.seeds import Draw
 from dcnlab.evaluator.traffic.flow_model import SPLIT, carried_by, draws, route
 from dcnlab.evaluator.traffic.flow_model import read as read_flows
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
@@ -58,7 +59,7 @@ _WIDE = 4
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement: ``share`` of the elements of one kind failed, drawn with ``seed``."""
+    """One measurement: ``share`` of the elements of one kind failed; ``seed`` draws paths."""
 
     topology: str
     scheme: str
@@ -68,6 +69,8 @@ class Point:
     flows: str = "split"
     #: The seed of the network; None where it is not random.
     graph_seed: int | None = None
+    #: The seed of the failures: ``seed`` if it is None.
+    failure_seed: int | None = None
 
     @property
     def key(self) -> str:
@@ -84,6 +87,11 @@ class Point:
         """The failures in the syntax of :func:`dcnlab.evaluator.graph.failures.draw`."""
         return f"{self.kind}={100 * self.share:g}%" if self.share else ""
 
+    @property
+    def failed(self) -> Failures:
+        """The failures, drawn."""
+        return draw(self.network, self.failures, self.seed if self.failure_seed is None else self.failure_seed)
+
 
 @dataclass(frozen=True)
 class PointBesideOptimum(Point):
@@ -98,7 +106,7 @@ def points(
     schemes: Sequence[str],
     kinds: Sequence[str],
     shares: Sequence[float],
-    seeds: Sequence[int],
+    seeds: Sequence[int | Draw],
     *,
     flows: str = "split",
     gap: str = "1%",
@@ -120,23 +128,26 @@ def points(
             raise SpecError(f"failures: unknown kind {kind!r}: known: {', '.join(KINDS)}")
     points: dict[Point, None] = {}
     drawn = read_flows(flows) != SPLIT
-    for text, kind, share, seed in itertools.product(topologies, kinds, shares, seeds):
+    every = [Draw.of(seed) if isinstance(seed, int) else seed for seed in seeds]
+    for text, kind, share, seed in itertools.product(topologies, kinds, shares, every):
         family = parse(text)
         scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
             raise SpecError(f"none of {', '.join(schemes)} fits {family.spec}")
-        spec, own = without_seed(with_seed(text, seed))
-        point = kind_of_point(spec, scheme, kind, share, seed, flows, own)
-        if not share:
-            point = dataclasses.replace(point, kind="", seed=seed if drawn or is_seeded(text) else seeds[0])
-        points[point] = None
+        spec, own = without_seed(with_seed(text, seed.graph))
+        one_for_all = seed == Draw.of(seed.traffic) and (share or is_seeded(text))
+        of_paths = seed.traffic if drawn or one_for_all else every[0].traffic
+        failing = (
+            (kind, share, of_paths, flows, own, seed.failures) if share else ("", 0.0, of_paths, flows, own)
+        )
+        points[kind_of_point(spec, scheme, *failing)] = None
     return list(points)
 
 
 def measure(point: Point) -> Row:
     """ABT, the share of pairs of live servers that are delivered, and the mean path in links."""
     network = point.network
-    failed = draw(network, point.failures, point.seed)
+    failed = point.failed
     return {
         "key": point.key,
         **dataclasses.asdict(point),
@@ -193,7 +204,6 @@ def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
     where the networks have different numbers of them.
     """
     shared = scale(rows, per)
-    seeds = len({row["seed"] for row in rows})
     topologies = tuple(dict.fromkeys(row["topology"] for row in rows))
     drawn = [
         Chart(
@@ -208,9 +218,8 @@ def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
         for metric, label in _metrics(rows).items()
         for kind in kinds
     ]  # fmt: skip
-    intervals = f"means of {seeds} seeds, bars: 95 % interval" if seeds > 1 else "1 seed"
     model = read_flows(rows[0]["flows"]).sentence
-    caption = f"{_schemes(rows)}; {intervals}. {_ABT} {model[0].upper()}{model[1:]}.{shared.note}"
+    caption = f"{_schemes(rows)}; {seeds_text(rows)}. {_ABT} {model[0].upper()}{model[1:]}.{shared.note}"
     return Panels("", tuple(drawn), len(kinds), caption)
 
 
@@ -259,11 +268,15 @@ def scale(rows: Sequence[Row], per: Per = "") -> Scale:
 
 def _series(topology: str, rows: Sequence[Row], metric: str, divisor: float) -> Series:
     shares = sorted({row["share"] for row in rows})
-    points = [
-        mean_and_half([row[metric] / divisor for row in rows if row["share"] == share]) for share in shares
-    ]
+    points = [_average([row for row in rows if row["share"] == share], metric) for share in shares]
     percent = tuple(100 * share for share in shares)
-    return Series(topology, percent, tuple(mean for mean, _ in points), tuple(half for _, half in points))
+    middle, half = (tuple(getattr(one, name) / divisor for one in points) for name in ("mean", "half"))
+    return Series(topology, percent, middle, half)
+
+
+def _average(rows: Sequence[Row], metric: str) -> Average:
+    """The mean over the seeds with its interval; NaN where no seed has a number."""
+    return Combination("", "", "", 0.0, tuple(rows)).average(metric) or Average(math.nan)
 
 
 def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
@@ -279,8 +292,5 @@ def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 def _line(
     topology: str, kind: str, share: float, group: Sequence[Row], metrics: Sequence[str]
 ) -> tuple[str, ...]:
-    cells = []
-    for metric in metrics:
-        mean, half = mean_and_half([row[metric] for row in group])
-        cells.append(interval(mean, half, share=is_share(metric)))
-    return topology, f"{100 * share:.3g}% {kind}" if kind else "none", str(len(group)), *cells
+    failed = f"{100 * share:.3g}% {kind}" if kind else "none"
+    return topology, failed, str(len(group)), *(_average(group, metric).text() for metric in metrics)

@@ -226,8 +226,8 @@ def test_totals_are_drawn_per_server_where_sizes_differ(rows: list[Row]) -> None
 
 
 def test_a_stretch_of_1_everywhere_needs_no_curve(rows: list[Row]) -> None:
-    flat = {key: 1.0 for key in rows[0] if key.startswith("stretch.cdf.")}
-    bent = {**flat, "stretch.cdf.1": 0.5}
+    flat = {"stretch.steps": [[1.0, 1.0]]}
+    bent = {"stretch.steps": [[1.0, 0.5], [2.5, 1.0]]}
     some = [
         made(rows, topology, scheme, "", 1, **(flat if scheme == "brp" or topology == "clot:2x2" else bent))
         for topology in ("bcube:3,1", "clot:2x2")
@@ -238,6 +238,17 @@ def test_a_stretch_of_1_everywhere_needs_no_curve(rows: list[Row]) -> None:
     assert stretch.title == "Stretch: bcube:3,1"
     assert [series.label for series in stretch.series] == ["wmgr"]
     assert "stretch 1 for every pair: brp, wmgr on clot:2x2" in stretch.caption
+
+
+def test_distributions_of_stretch_have_every_value_that_occurs(rows: list[Row]) -> None:
+    seeds = [[[1.0, 0.5], [2.5, 1.0]], [[1.25, 0.25], [3.0, 1.0]]]
+    some = [made(rows, "clot:2x2", "wmgr", "", k, **{"stretch.steps": steps}) for k, steps in enumerate(seeds)]
+    [stretch] = [one for one in figures(some).drawn if one.title.startswith("Stretch")]
+    assert isinstance(stretch, Chart)
+    [curve] = stretch.series
+    assert (curve.x, curve.y) == ((1.0, 1.25, 2.5, 3.0), (0.25, 0.375, 0.625, 1.0))
+    twice = [made(rows, "clot:2x2", "wmgr", "", 1, **{"stretch.steps": [[2.0, 1.0]]})]
+    assert not any("stretch 1 for every pair" in one.caption for one in figures(twice).drawn)
 
 
 def test_invalid_failures_are_refused_before_the_evaluations() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from dcnlab.evaluator.cost import SIZES, Bill, Unit, bill, comparison, design, fat_tree, read_prices
@@ -50,6 +51,36 @@ def test_every_size_has_every_network_and_about_as_many_servers(servers: int) ->
     assert len(bills(servers)) == 6
     for one in bills(servers).values():
         assert servers * 0.98 <= one.design.servers <= servers
+
+
+def test_cables_cost_by_their_length_where_it_is_stated(tmp_path: Path) -> None:
+    path, prices = tmp_path / "n.yaml", tmp_path / "p.yaml"
+    lengths = (2, "3.5", "1.5 m", "0.25km")
+    links = "".join(f"- {{a: h{i}, b: s0, length: {text}}}\n" for i, text in enumerate(lengths))
+    nodes = "".join(f"- {{name: h{i}, kind: server}}\n" for i in range(5))
+    path.write_text(f"nodes:\n{nodes}- {{name: s0, kind: switch}}\nlinks:\n{links}- {{a: h4, b: s0}}\n")
+    prices.write_text("switches: {8: {price: 1, watts: 0}}\nnics: {1: {price: 0, watts: 0}}\n"
+                      "cable: {price: 4, watts: 0, metre: 2}\n")  # fmt: skip
+    family = parse(f"file:{path}")
+    one = bill(design(family), read_prices(prices))
+    assert one.design.metres == 2 + 3.5 + 1.5 + 250
+    assert one.price == 1 + 5 * 4 + 257 * 2
+    assert any("length is used by cost only" in note for note in family.notes())
+
+
+@pytest.mark.parametrize("ports", [49, 64, 100, 1000, 1152])
+def test_switches_above_the_largest_are_clos_networks_of_it(ports: int) -> None:
+    """Leaves with 24 ports down and 24 up, which spines of 48 ports take: nothing blocks."""
+    size, unit = read_prices().switch(ports)
+    leaves, spines = -(-ports // 24), -(-ports // 48)
+    fabric_of = nx.MultiDiGraph()
+    for leaf in range(leaves):
+        for up in range(24):
+            fabric_of.add_edge(f"l{leaf}", f"s{(leaf * 24 + up) % spines}")
+    assert max(degree for _, degree in fabric_of.in_degree()) <= 48  # a spine's ports suffice
+    assert (size, unit.price) == (ports, (leaves + spines) * 600)
+    with pytest.raises(SpecError, match="no switch with 1153 ports"):
+        read_prices().switch(1153)
 
 
 def test_a_price_list_can_be_replaced(tmp_path: Path) -> None:

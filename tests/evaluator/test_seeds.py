@@ -14,7 +14,7 @@ from dcnlab.evaluator.averages import combinations
 from dcnlab.evaluator.compare import Row, compare, requests
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.seeds import Draw, read
-from dcnlab.evaluator.sweep import measure, points
+from dcnlab.evaluator.sweep import measure, points, summary
 from tests.lab.lines import dcnlab
 from topos.registry import fabric
 from topos.spec import SpecError
@@ -63,6 +63,25 @@ def test_intervals_over_each_source_are_those_of_its_means(crossed: list[Row]) -
         low, high = stats.t.interval(0.95, len(means) - 1, np.mean(means), stats.sem(means))
         assert half == pytest.approx((high - low) / 2)
     assert [source for source, _ in average.apart] == ["graph", "traffic", "failures"]
+
+
+def test_a_sweep_has_the_figures_and_intervals_of_compare() -> None:
+    draws = read("graph=2,traffic=2,failures=3")
+    asked = points([SPEC], ["ecmp"], ["links"], [0.0, 0.1], draws, flows="hashed")
+    swept = [{**measure(point), "failures": point.failures} for point in asked]
+    wanted = requests(
+        [SPEC], ["ecmp"], ["", "links=10%"], draws, pattern="all-to-all", flows="hashed", metrics=["throughput"]
+    )
+    compared = compare(wanted, workers=1)
+    assert len(swept) == len(compared) == 2 * 2 * (1 + 3)
+    seeds = ("failures", "graph_seed", "seed", "failure_seed")
+    abt = {tuple(row[s] for s in seeds): row["abt"] for row in swept}
+    assert abt == pytest.approx({tuple(row[s] for s in seeds): row["throughput.abt"] for row in compared})
+    lines = summary(swept)[1:]
+    for one, line in zip(combinations(compared), lines, strict=True):
+        average = one.average("throughput.abt")
+        assert average is not None
+        assert line[2:4] == (str(len(one.rows)), average.text())
 
 
 def test_a_topology_is_one_group_however_its_seed_is_given(tmp_path: Path) -> None:

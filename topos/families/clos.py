@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +14,14 @@ from numpy.typing import NDArray
 from topos.constructions.layout import Points, levels
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+
+
+def oversubscribed(family: str, links_up: int, ratio: float) -> int:
+    """The hosts of a leaf with so many links up; raises ParameterError where that is no whole number."""
+    hosts = links_up * ratio
+    if not (hosts >= 1 and hosts % 1 == 0):
+        raise ParameterError(f"{family}: oversubscription {ratio:g} of {links_up} links is no number of hosts")
+    return int(hosts)
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,8 @@ class Clos(Family):
     down first, in the order of digits, then up.
 
     clos:8x4,1x2 is a leaf-spine network: 4 leaves with 8 hosts each, 2 spines; clos:2x2x4,1x2x2 is fattree:4.
-    A level is oversubscribed where m1 ... mi exceeds w1 ... w(i+1).
+    A level is oversubscribed where m1 ... mi exceeds w1 ... w(i+1).  With oversubscription=R, m1 is left out:
+    a leaf has R times as many hosts as links up.  clos:4,1x2,oversubscription=4 is clos:8x4,1x2.
     """
 
     name: ClassVar[str] = "clos"
@@ -37,6 +46,18 @@ class Clos(Family):
 
     down: tuple[int, ...] = param("nodes below each switch, level by level", low=1, high=4096)
     up: tuple[int, ...] = param("nodes above each node, level by level; the first is 1", low=1, high=4096)
+
+    _: KW_ONLY
+    oversubscription: float = param(
+        "hosts of a leaf per link up, instead of the first of down", low=0, high=4096, default=0.0
+    )
+
+    def __post_init__(self) -> None:
+        if self.oversubscription:
+            hosts = oversubscribed(self.name, self.up[1] if len(self.up) > 1 else 0, self.oversubscription)
+            object.__setattr__(self, "down", (hosts, *self.down))
+            object.__setattr__(self, "oversubscription", 0.0)
+        super().__post_init__()
 
     def check(self) -> None:
         if len(self.down) != len(self.up):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topos.constructions.layout import Points
-from topos.families.clos import Clos
-from topos.family import Centric, Family, param
+from topos.families.clos import Clos, oversubscribed
+from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
 
 
@@ -20,7 +20,7 @@ class LeafSpine(Family):
     """leafspine:leaves,spines,hosts -- each leaf has ``hosts`` hosts and a link to each spine.
 
     Ports of leaves lead to hosts first, then to the spines; port l + 1 of a spine leads to leaf l.  Leaves are
-    oversubscribed hosts : spines.
+    oversubscribed hosts : spines: leafspine:4,2,oversubscription=3 is leafspine:4,2,6.
     """
 
     name: ClassVar[str] = "leafspine"
@@ -33,7 +33,17 @@ class LeafSpine(Family):
 
     leaves: int = param("leaf switches", low=1, high=4096)
     spines: int = param("spine switches", low=1, high=4096)
-    hosts: int = param("hosts per leaf", low=1, high=4096)
+    hosts: int = param("hosts per leaf", low=1, high=4096, default=0, positional=True)
+    _: KW_ONLY
+    oversubscription: float = param("hosts per spine, instead of hosts", low=0, high=4096, default=0.0)
+
+    def __post_init__(self) -> None:
+        if self.oversubscription:
+            if self.hosts:
+                raise ParameterError("leafspine: write hosts or oversubscription, not both")
+            object.__setattr__(self, "hosts", oversubscribed(self.name, self.spines, self.oversubscription))
+            object.__setattr__(self, "oversubscription", 0.0)
+        super().__post_init__()
 
     @property
     def clos(self) -> Clos:

@@ -20,6 +20,8 @@ Attributes = Mapping[str, Any]
 OURS = ("delay", "jitter", "loss", "rate", "queue", "duplicate", "reorder", "corrupt", "mtu")
 #: What files call the cost of a link, in the order in which it is looked for.
 COSTS = ("weight", "cost", "metric")
+#: What files call the length of a link's cable, in metres without a unit; `dcnlab cost` uses it.
+LENGTH = "length"
 #: Attributes that say which link it is, and those of Mininet's that repeat its ends.
 STRUCTURE = frozenset(
     {
@@ -40,6 +42,7 @@ STRUCTURE = frozenset(
 )
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt]?)(?:bps|bits?(?:/s)?|b/s)")
 _OUR_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt]?)bit")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|km)")
 _OUR_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
 _TIME = re.compile(r"\d+(?:\.\d+)?\s*(?:us|ms|s)")
 _POWERS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -72,9 +75,11 @@ def _lines(read: Mapping[str, str], unused: Iterable[str]) -> Iterable[str]:
     units = {"rate": "rate", "delay": "delay, in ms without a unit", "queue": "queue, in frames"}
     for ours in sorted(set(read.values())):
         yield f"{_named(key for key in read if read[key] == ours)} read as {units[ours]}"
-    others = [name for name in unused if name not in COSTS]
+    others = [name for name in unused if name not in (*COSTS, LENGTH)]
     if costs := [name for name in unused if name in COSTS]:
         yield f"{_named(costs)} used by the scheme weighted only"
+    if LENGTH in unused:
+        yield f"{_named([LENGTH])} used by cost only, in m without a unit"
     if others:
         yield f"{_named(others)} not used"
 
@@ -166,6 +171,14 @@ def milliseconds(delay: object) -> float | None:
         return number
     match = _OUR_TIME.fullmatch(str(delay).strip())
     return float(match[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[match[2]] if match else None
+
+
+def metres(length: object) -> float | None:
+    """A ``length``, a number in metres or a text such as ``2.5km``, in metres; else None."""
+    if (number := _number(length)) is not None:
+        return number
+    match = _LENGTH.fullmatch(str(length).strip())
+    return float(match[1]) * {"m": 1.0, "km": 1e3}[match[2]] if match else None
 
 
 def bits_per_second(rate: object) -> float | None:

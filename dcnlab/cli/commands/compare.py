@@ -45,13 +45,7 @@ def compare(
     failures: Annotated[
         list[str], typer.Option(help="Random failures, such as links=5% or switch-links=5%; may be repeated.")
     ] = [],  # noqa: B006
-    seeds: Annotated[
-        str,
-        typer.Option(
-            help="Number of seeds, each for graph, traffic and failures; or all combinations of seeds of their"
-            " own: graph=3,traffic=4,failures=2."
-        ),
-    ] = "1",
+    seeds: options.Seeds = "1",
     pairs: options.Pairs = "servers",
     equal: Annotated[
         Equal | None,
@@ -102,7 +96,7 @@ def compare(
     --figure has all networks on one axis: the first of --metrics, or the throughput per server.
     """
     from dcnlab.evaluator import compare as grid
-    from dcnlab.evaluator.metrics import OF_OPTIMAL, expand_columns, required_metrics
+    from dcnlab.evaluator.metrics import OF_OPTIMAL, Conditions, expand_columns, models, required_metrics
     from dcnlab.evaluator.optimum.beside import OPTIMAL
     from dcnlab.evaluator.reporting import tables
     from dcnlab.evaluator.seeds import read as read_seeds
@@ -139,7 +133,9 @@ def compare(
         _draw_one(rows, "" if metrics == _METRICS else columns[0], names, figure, width, font)
     shown = expand_columns(columns)
     _check_columns(rows, shown)
-    print_json(rows) if json else _show_rows(rows, shown)
+    print_json(rows) if json else _show_rows(
+        rows, shown, models(required_metrics(shown), Conditions(flows=flows))
+    )
     raise typer.Exit(1 if _print_errors(rows) else 0)
 
 
@@ -216,8 +212,9 @@ def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> No
             raise UsageError(f"--metrics: unknown column {column!r}: known: {known}")
 
 
-def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
-    """Print a line per combination: its parameters, and the means over its seeds with 95 % intervals."""
+def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str], models: dict[str, str]) -> None:
+    """Print a line per combination: its parameters, and the means over its seeds with 95 % intervals; then
+    the model of each metric."""
     from dcnlab.evaluator.averages import Average, combinations
 
     def written(value: object) -> str:
@@ -233,6 +230,8 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
         for one in pairs
     ]  # fmt: skip
     table(header, lines)
+    for name, model in models.items():
+        print(f"{name}: {model}")
 
 
 def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:

@@ -80,7 +80,8 @@ def cost(
         print_json(bills)
         return
     columns = ("name", "servers", "switches", "switch_size", "server_ports", "cables", "price", "watts")
-    shown = [key for key in bills[0] if key.startswith(("theta", "price_per"))]
+    shown = ["metres"] if any(one["metres"] for one in bills) else []
+    shown += [key for key in bills[0] if key.startswith(("theta", "price_per"))]
     rows = [
         [f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns]
         + [cell(one[key]) for key in shown]

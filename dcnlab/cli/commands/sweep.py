@@ -46,7 +46,7 @@ def sweep(
     ] = "servers,switches,links",
     to: Annotated[str, typer.Option(help="The largest share of failures.")] = "20%",
     steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,
-    seeds: Annotated[int, options.number("Random draws per share.", 1, options.MAX_COUNT)] = 8,
+    seeds: options.Seeds = "8",
     flows: options.Flows = "split",
     gap: options.Gap = "1%",
     paths: options.Paths = "",
@@ -70,12 +70,13 @@ def sweep(
     from dcnlab.evaluator import sweep as sweeps
     from dcnlab.evaluator.metrics import Conditions, models
     from dcnlab.evaluator.reporting import tables
+    from dcnlab.evaluator.seeds import read as read_seeds
 
     kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
         wanted = sweeps.points(
-            topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1),
+            topologies, schemes_of(scheme), kinds, shares, read_seeds(seeds),
             flows=flows, gap=gap, paths=paths,
         )  # fmt: skip
     except SpecError as error:

@@ -74,6 +74,14 @@ Flows = Annotated[
     typer.Option(help="How a flow uses its paths: hashed to one, as in a lab, split over all, or subflows=8."),
 ]
 
+Seeds = Annotated[
+    str,
+    typer.Option(
+        help="Number of seeds, each for graph, traffic and failures; or all combinations of seeds of their"
+        " own: graph=3,traffic=4,failures=2."
+    ),
+]
+
 Gap = Annotated[str, typer.Option(help="For optimal: how close its bounds must be, from 0.01% to 50%.")]
 
 Paths = Annotated[

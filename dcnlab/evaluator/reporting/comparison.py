@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from dcnlab.evaluator.averages import Average, Combination, Row, combinations
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
@@ -55,7 +56,6 @@ _COLUMNS = {
 }
 #: Figures whose value grows with the network: drawn per server where the sizes differ.
 _TOTALS = {"throughput.abt": "ABT", "throughput.aggregate": "throughput"}
-_CDF = "stretch.cdf."
 
 
 #: Reads a figure of a combination.
@@ -149,23 +149,26 @@ def _stretch(combined: Sequence[Combination]) -> Panels:
     for topology, some in _by_topology(combined):
         curves = [(one, _distribution(one)) for one in some]
         for one, series in curves:
-            if set(series.y) == {1.0}:
+            if set(series.x) == {1.0}:
                 flat.setdefault(one.scheme, []).append(f"{series.label} on {topology}")
             else:
                 bent.add(one.scheme)
-        shown = [series for _, series in curves if len(set(series.y)) > 1]
+        shown = [series for _, series in curves if set(series.x) > {1.0} or min(series.x, default=1.0) > 1]
         drawn.append(_chart(combined, topology, "stretch", "share of pairs", shown, steps=True))
     named = [scheme if scheme not in bent else ", ".join(places) for scheme, places in flat.items()]
     return Panels("Stretch", tuple(drawn), 1, f"stretch 1 for every pair: {', '.join(named)}" if named else "")
 
 
 def _distribution(one: Combination) -> Series:
-    keys = [key for key in one.rows[0] if key.startswith(_CDF)]
-    points = [(float(key.removeprefix(_CDF)), average.mean) for key in keys if (average := one.average(key))]
-    return Series(
-        " ".join(filter(None, (one.scheme, one.failures))), tuple(x for x, _ in points),
-        tuple(y for _, y in points), group=one.scheme, style=one.failures,
-    )  # fmt: skip
+    """The mean over the seeds of the share of pairs, at each stretch that occurs."""
+    of_seeds = [steps for row in one.rows if (steps := row["stretch.steps"])]
+    values = tuple(sorted({at for steps in of_seeds for at, _ in steps}))
+    shares = tuple(
+        fmean(max((share for at, share in steps if at <= value), default=0.0) for steps in of_seeds)
+        for value in values
+    )
+    label = " ".join(filter(None, (one.scheme, one.failures)))
+    return Series(label, values, shares, group=one.scheme, style=one.failures)
 
 
 def _by_topology(combined: Sequence[Combination]) -> list[tuple[str, list[Combination]]]:

@@ -25,6 +25,39 @@ def routers(spec: str) -> nx.Graph:
     return nx.Graph(pairs)
 
 
+@pytest.mark.parametrize(
+    ("stated", "same"),
+    [
+        ("leafspine:4,2,oversubscription=3", "leafspine:4,2,6"),
+        ("leafspine:3,4,oversubscription=1.5", "leafspine:3,4,6"),
+        ("clos:4,1x2,oversubscription=4", "clos:8x4,1x2"),
+        ("clos:2x4,1x2x2,oversubscription=2", "clos:4x2x4,1x2x2"),
+    ],
+)
+def test_oversubscription_is_hosts_by_links_up_of_each_leaf(stated: str, same: str) -> None:
+    assert parse(stated) == parse(same)
+    assert parse(stated).spec == same
+    network, ratio = built(stated), float(stated.rpartition("=")[2])
+    leaves = {b for a, b in links(network) if a < network.servers}
+    for leaf in leaves:
+        ends = [({a, b} - {leaf}).pop() for a, b in links(network) if leaf in (a, b)]
+        hosts = sum(end < network.servers for end in ends)
+        assert hosts == ratio * (len(ends) - hosts)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "leafspine:4,2,6,oversubscription=3", "leafspine:4,2", "leafspine:4,2,oversubscription=1.25",
+        "leafspine:4,2,oversubscription=inf", "clos:4,1,oversubscription=2",
+        "clos:8x4,1x2,oversubscription=2", "clos:4,1x2,oversubscription=nan",
+    ],
+)  # fmt: skip
+def test_hosts_of_leaves_are_stated_once_and_whole(stated: str) -> None:
+    with pytest.raises(SpecError):
+        parse(stated)
+
+
 # --- fat tree -----------------------------------------------------------------------------------------------
 
 
