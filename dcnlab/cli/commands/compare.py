@@ -133,9 +133,9 @@ def compare(
         _draw_one(rows, "" if metrics == _METRICS else columns[0], names, figure, width, font)
     shown = expand_columns(columns)
     _check_columns(rows, shown)
-    print_json(rows) if json else _show_rows(
-        rows, shown, models(required_metrics(shown), Conditions(flows=flows))
-    )
+    print_json(rows) if json else _show_rows(rows, shown)
+    for name, model in models(() if json else required_metrics(shown), Conditions(flows=flows)).items():
+        print(f"{name}: {model}")
     raise typer.Exit(1 if _print_errors(rows) else 0)
 
 
@@ -212,9 +212,8 @@ def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> No
             raise UsageError(f"--metrics: unknown column {column!r}: known: {known}")
 
 
-def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str], models: dict[str, str]) -> None:
-    """Print a line per combination: its parameters, and the means over its seeds with 95 % intervals; then
-    the model of each metric."""
+def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
+    """Print a line per combination: its parameters, and the means over its seeds with 95 % intervals."""
     from dcnlab.evaluator.averages import Average, combinations
 
     def written(value: object) -> str:
@@ -230,8 +229,6 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str], models: dict[
         for one in pairs
     ]  # fmt: skip
     table(header, lines)
-    for name, model in models.items():
-        print(f"{name}: {model}")
 
 
 def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:
