@@ -41,7 +41,7 @@ class Unit(BaseModel):
 
 
 class Cable(Unit):
-    """A cable, and each metre of it where its length is known."""
+    """Price of a cable, and power; ``metre`` is the price of each metre where lengths are stated."""
 
     metre: Amount = 0
 
@@ -108,7 +108,7 @@ def read_prices(path: Path | None = None) -> Prices:
 @dataclass(frozen=True)
 class Design:
     """The parts of a network: ``switch_ports`` is the number of ports in use on the largest switch, ``metres``
-    the sum of the lengths of cables that are stated."""
+    the sum of the lengths of links that are stated."""
 
     name: str
     servers: int

@@ -20,7 +20,7 @@ Attributes = Mapping[str, Any]
 OURS = ("delay", "jitter", "loss", "rate", "queue", "duplicate", "reorder", "corrupt", "mtu")
 #: What files call the cost of a link, in the order in which it is looked for.
 COSTS = ("weight", "cost", "metric")
-#: What files call the length of a link's cable, in metres without a unit; `dcnlab cost` uses it.
+#: What files call the length of a link, in metres without a unit; `dcnlab cost` uses it.
 LENGTH = "length"
 #: Attributes that say which link it is, and those of Mininet's that repeat its ends.
 STRUCTURE = frozenset(
