@@ -49,7 +49,8 @@ class Options:
         default="off",
     )
     addresses: str = param(
-        "Further addresses of hosts, such as h3=10.200.0.1,h3=10.200.0.2 (docs/routing.md).", default=""
+        "Further addresses or subnets of hosts, such as h3=10.200.0.1,h4=10.200.1.0/24 (docs/routing.md).",
+        default="",
     )
     seed: int = param("Seed of the agents' random choices.", low=0, high=2**63 - 1, default=1)
     #: Files of the user that define topologies or schemes: those that this process has loaded.

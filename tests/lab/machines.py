@@ -117,6 +117,20 @@ def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
     assert lab.info()["down"] == []
 
 
+def packets_of_the_mtu_pass(lab: Lab, mtu: int, a: str, b: str, *versions: str) -> None:
+    """A packet of exactly the MTU that must not be fragmented passes between machines; one byte more is
+    refused by the host itself."""
+    for version, header in zip(versions, (28, 48), strict=False):
+
+        def ping(size: int, version: str = version, header: int = header) -> str:
+            words = ["ping", version, "-c1", "-W2", "-M", "do", "-s", str(size - header), b]
+            done = lab.run(a, words)
+            return done.stdout + done.stderr
+
+        until(lambda ping=ping: "1 received" in ping(mtu))
+        assert str(mtu) in ping(mtu + 1)
+
+
 def distant(lab: Lab) -> tuple[str, str]:
     """Two servers on different machines."""
     first, second = (part["nodes"][0].partition("-")[0] for part in lab.info()["machines"][:2])

@@ -29,8 +29,11 @@ def test_addresses_are_of_their_servers() -> None:
 @pytest.mark.parametrize(
     ("topology", "scheme", "text", "says"),
     [
-        ("bcube:4,1", "brp", "10.200.0.1", "write h3=10.200.0.1, not '10.200.0.1'"),
-        ("bcube:4,1", "brp", "h3=10.200", "write h3=10.200.0.1, not 'h3=10.200'"),
+        ("bcube:4,1", "brp", "10.200.0.1", "write h3=10.200.0.1 or h3=10.200.0.0/24, not '10.200.0.1'"),
+        ("bcube:4,1", "brp", "h3=10.200", "write h3=10.200.0.1 or h3=10.200.0.0/24, not 'h3=10.200'"),
+        ("bcube:4,1", "brp", "h3=10.200.0.1/24", "write h3=10.200.0.1 or"),
+        ("bcube:4,1", "brp", "h3=10.200.0.0/23", "10.200.0.0/23 has 512 addresses: 256 are the most"),
+        ("bcube:4,1", "brp", "h3=10.200.0.0/24,h4=10.200.0.9", "10.200.0.9 belongs to a host already"),
         ("bcube:4,1", "brp", "h99=10.200.0.1", "no node 'h99'"),
         ("bcube:4,1", "brp", "s0=10.200.0.1", "s0 is a switch"),
         ("bcube:4,1", "brp", "h3=192.168.0.1", "no address of a host in 10.0.0.0/8"),
@@ -45,6 +48,22 @@ def test_addresses_are_of_their_servers() -> None:
 def test_what_is_no_further_address_is_refused(topology: str, scheme: str, text: str, says: str) -> None:
     with pytest.raises(OptionError, match=says):
         LabConfig.of(topology, scheme, addresses=text).validate()
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("topology", "scheme", "options"),
+    [("bcube:2,1", "brp", {}), ("bcube:2,1", "brp", {"fast_path": "on"}), ("fattree:4", "ecmp", {})],
+)
+def test_a_host_answers_at_all_addresses_of_a_subnet(
+    topology: str, scheme: str, options: dict[str, object]
+) -> None:
+    with Lab(topology, scheme=scheme, addresses="h3=10.200.7.0/24", **options) as lab:
+        for last in (0, 1, 77, 255):
+            each = (f"10.200.7.{last}", f"fd00::ac8:7{last:02x}")
+            for address in each:
+                command = ["ping", "-c1", "-W2", address]
+                poll(lambda command=command: lab.run("h0", command).returncode == 0, 30)
 
 
 @pytest.mark.lab

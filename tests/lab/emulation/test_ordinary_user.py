@@ -144,6 +144,7 @@ def run(folder: Path, words: list[str], codes: tuple[int, ...] = (0,)) -> dict[s
 ALSO_BY_A_USER = [
     "tests/lab/programs/test_programs.py",
     "tests/lab/programs/test_display.py",
+    "tests/lab/programs/test_ssh_option.py",
     "tests/lab/emulation/test_namespaces.py",
     "tests/lab/programs/test_services.py::test_folders_of_a_hosts_own",
     "tests/lab/launch/test_launch_errors.py::test_a_missing_tun_device_is_one_line",

@@ -31,6 +31,7 @@ from tests.lab.machines import (
     name,
     nodes_of,
     nothing_left,
+    packets_of_the_mtu_pass,
 )
 from tests.lab.terminal import DCNLAB, Terminal
 from topos import registry
@@ -78,6 +79,7 @@ def test_all_pairs_answer_also_without_a_link_between_machines(three: Machines, 
             assert lab.next_hops("h0", "h10", packets=200).shares
             servers_have_configured_themselves(lab, info)
         if limited:
+            packets_of_the_mtu_pass(lab, info["mtu"], *distant(lab), "-4", "-6")
             assert {one.server for one in lab.buffers().channels} == {node["name"] for node in lab.nodes()}
         by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
         assert by_kernel > 0
@@ -92,6 +94,7 @@ def test_hosts_whose_switches_are_on_another_machine(three: Machines, tmp_path: 
         assert [part["nodes"] for part in info["machines"]] == [["h0-h15"], ["s0-s7"], ["s8-s19"]]
         assert info["links_cut"] == 16 + 16
         assert_lost(lab)
+        packets_of_the_mtu_pass(lab, info["mtu"], "h0", "h15", "-4")
         assert lab.iperf("h0", "h15", seconds=0.3).mbps > 0
         lab.fail("h0", "s0")
         others = [f"h{number}" for number in range(1, 16)]

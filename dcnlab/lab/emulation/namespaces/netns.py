@@ -39,6 +39,8 @@ _SETTINGS = (
 #: A setting of hosts whose links are not shaped: TCP sends its largest segments on paths of up to a second, not
 #: of one millisecond, however many streams share them (docs/decisions/many-streams.md).
 LARGE_SEGMENTS = ("sys/net/ipv4/tcp_tso_rtt_log", "20")
+#: A setting of hosts whose sshd is no root of theirs: that of an ordinary user.
+LOW_PORTS = ("sys/net/ipv4/ip_unprivileged_port_start", "0")
 _PROC = Path("/proc")
 FOLDER = Path("/run/netns")
 #: A proc file system of our own, for so many namespaces at a time.
