@@ -36,23 +36,6 @@ import sys
 
 from dcnlab import python_path
 
-__all__ = [
-    "Lab",
-    "LabError",
-    "SpecError",
-    "UsageError",
-    "compare",
-    "evaluate",
-    "fabric",
-    "from_networkx",
-    "grid",
-    "load_custom",
-    "run_matrix",
-    "run_scenario",
-    "scheme",
-    "to_networkx",
-]
-
 #: Where each name of the interface is defined; ``__init__.pyi`` says the same for type checkers.
 _DEFINITIONS = {
     "Lab": ("dcnlab.lab.client", "Lab"),
@@ -70,6 +53,7 @@ _DEFINITIONS = {
     "scheme": ("addressing.registry", "bind"),
     "to_networkx": ("topos.files.export", "to_networkx"),
 }
+__all__ = list(_DEFINITIONS)
 
 python_path.leave_current_folder()
 try:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled, threaded
-from topos.graph import IntArray
+from topos.graph import NONE, IntArray
 
 #: The depth of a node that the search has not reached.
 UNVISITED = -1
@@ -60,13 +60,30 @@ def bfs_next_hops_each(
     known: NDArray[np.bool_],
     live: NDArray[np.bool_],
     group: IntArray,
+    spread: bool = False,
 ) -> None:
-    """Run :func:`bfs_next_hops` from each of ``roots`` alone; root i writes row i of ``out``."""
+    """Run :func:`bfs_next_hops` from each of ``roots`` alone; root i writes row i of ``out``.
+
+    With ``spread`` each node has the link, of those to nearer nodes, that the digit of the root names
+    (``addressing.schemes.shortest``)."""
     size = len(start) - 1
     for i in numba.prange(len(roots)):
         depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
         depth[roots[i]], queue[0] = 0, roots[i]
         bfs_next_hops(out[i], depth, queue, 1, start, peer, known, live, group)
+        for node in range(size if spread else 0):
+            if out[i, node] == NONE:
+                continue
+            nearer = 0
+            for link in range(start[node], start[node + 1]):
+                nearer += live[link] and depth[peer[link]] == depth[node] - 1
+            wanted = (roots[i] if depth[node] % 2 else roots[i] // nearer) % nearer
+            for link in range(start[node], start[node + 1]):
+                if live[link] and depth[peer[link]] == depth[node] - 1:
+                    if wanted == 0:
+                        out[i, node] = link
+                        break
+                    wanted -= 1
 
 
 @compiled

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
 
 from dcnlab.lab.contract.answer import ABSENT, Answer
-from dcnlab.lab.contract.fields import word
-from dcnlab.lab.contract.operation import Operation
-
-A = TypeVar("A")
 
 #: Names that a line of text lists before it says how many more there are.
 _SHOWN = 4
@@ -133,43 +128,6 @@ class ImpairedLinks(Answer):
     """Links and their impairments."""
 
     links: list[ImpairedLink]
-
-
-@dataclass(frozen=True)
-class LinkOperation(Operation[A]):
-    """Base of operations on a link, or on a node with all its links."""
-
-    kind: str = word("A link, or a node with all its links.", metavar="link|node", complete="kinds")
-    names: tuple[str, ...] = word(
-        "The two nodes of the link, a port such as s0:3, or the node.", metavar="A [B [NUMBER]]"
-    )
-
-    @classmethod
-    def of(cls, *names: str) -> Self:
-        """The link between two nodes, all links of one node, or the link at a port.
-
-        The names ``"s0", "s1", "2"`` are the second of several links between two nodes, ``"s0:3"`` is the one
-        at port 3 of s0.
-        """
-        return cls(kind_of(names), names)
-
-    def change(self, lab: Any, up: bool) -> LinkChange:
-        """Have the coordinator cut or restore the links; returns when the lab has converged."""
-        node = lab.node(self.names[0]) if self.kind == "node" and self.names else None
-        change: LinkChange = lab.change_links(lab.links_named(self.kind, list(self.names)), node, up=up)
-        return change
-
-    @classmethod
-    def at_path(cls, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """``{link}`` or ``{node}``; a link by its names."""
-        ((kind, names),) = parameters.items()
-        return {"kind": kind, "names": names if kind == "link" else (names,)}
-
-
-def kind_of(names: Sequence[str]) -> str:
-    """Whether names are those of a link, by its ends or by a port such as ``s0:3``, or a node's."""
-    _, colon, port = names[0].rpartition(":")
-    return "link" if len(names) > 1 or (colon and port.isdecimal()) else "node"
 
 
 def _some(names: list[str]) -> str:

@@ -23,7 +23,7 @@ class NetworkOperations(Asking):
         the launch.  Names may be patterns: ``lab.impair("h*", "s4", loss="1%")``.  With ``sender="h0"`` only
         what h0 sends is impaired.  UsageError for what this kernel cannot impose.
         """
-        from dcnlab.lab.contract.links import kind_of
+        from dcnlab.lab.operations.fail import kind_of
         from dcnlab.lab.operations.impair import Impair
 
         return self.perform(Impair(kind_of(names) if names else "all", names, values, sender, clear)).links

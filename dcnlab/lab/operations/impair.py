@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.contract.fields import argument, named, word
-from dcnlab.lab.contract.links import ImpairedLinks, LinkOperation
+from dcnlab.lab.contract.links import ImpairedLinks
 from dcnlab.lab.contract.operation import Route
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.operations.fail import LinkOperation
 
 if TYPE_CHECKING:
     from dcnlab.lab.control.rpc import Call

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.contract.links import LinkChange, LinkOperation
+from dcnlab.lab.contract.links import LinkChange
+from dcnlab.lab.operations.fail import LinkOperation
 
 if TYPE_CHECKING:
     from dcnlab.lab.control.rpc import Call

@@ -66,7 +66,7 @@ The modules:
     cr.py              CR routing on Borel Cayley graphs, depth first: source routes, lengths
     cr_bfs.py          the same, nearest end first
     dcube.py           DCube's published routing: source routes, lengths
-    dcube_shortest.py  DCube's shortest source routes, lengths
+    dcube_shortest.py  DCube's shortest source routes
     dfr.py             DCellRouting: next hops
     dor.py             dimension-order routing: next hops
     ecmp.py            equal-cost multipath: shares, loads

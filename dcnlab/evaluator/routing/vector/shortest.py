@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from addressing.jit import threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
+from dcnlab.evaluator.graph.nearest import bfs_next_hops_each
 from dcnlab.evaluator.routing.forms import Rule, Tables
 from dcnlab.evaluator.routing.tables.table_counts import constant
 from topos.graph import NONE, IntArray, LinkState
@@ -21,45 +18,16 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     fabric, adjacency = scheme.fabric, scheme.fabric.adjacency
     everywhere = np.zeros(fabric.size, np.int32)
     known, live = live_links(fabric, scheme.known), live_links(fabric, known_down)
-    search = bfs_next_hops_each if fabric.relaying else _spread_next_hops_each
 
     def towards(destinations: IntArray) -> IntArray:
         out = np.full((len(destinations), fabric.size), NONE, np.int32)
-        search(out, destinations, adjacency.start, adjacency.peer, known, known & live, everywhere)
+        bfs_next_hops_each(
+            out, destinations, adjacency.start, adjacency.peer, known, known & live, everywhere,
+            not fabric.relaying,
+        )  # fmt: skip
         return out
 
     return towards
-
-
-@threaded
-def _spread_next_hops_each(
-    out: IntArray,
-    roots: IntArray,
-    start: NDArray[np.int64],
-    peer: IntArray,
-    known: NDArray[np.bool_],
-    live: NDArray[np.bool_],
-    group: IntArray,
-) -> None:
-    """As ``bfs_next_hops_each``, and nodes take the port that the digit of the root names."""
-    size = len(start) - 1
-    for i in numba.prange(len(roots)):
-        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
-        depth[roots[i]], queue[0] = 0, roots[i]
-        bfs_next_hops(out[i], depth, queue, 1, start, peer, known, live, group)
-        for node in range(size):
-            if out[i, node] == NONE:
-                continue
-            nearer = 0
-            for link in range(start[node], start[node + 1]):
-                nearer += live[link] and depth[peer[link]] == depth[node] - 1
-            wanted = (roots[i] if depth[node] % 2 else roots[i] // nearer) % nearer
-            for link in range(start[node], start[node + 1]):
-                if live[link] and depth[peer[link]] == depth[node] - 1:
-                    if wanted == 0:
-                        out[i, node] = link
-                        break
-                    wanted -= 1
 
 
 def always_shortest(scheme: Scheme) -> bool:
