@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import logging
 import os
 import sys
 import warnings
@@ -24,7 +23,6 @@ _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name_
 
 #: The notes about files that were printed.
 _noted: set[str] = set()
-_log = logging.getLogger(__name__)
 
 
 def main() -> NoReturn:
@@ -105,7 +103,8 @@ def _keep_traceback() -> str:
 
 def _fail(text: str, code: int) -> NoReturn:
     """End with one line on standard error, and with ``--json`` one value on standard output as well."""
-    _log.debug("exit %d", code, exc_info=True)
+    if "logging" in sys.modules:  # else nobody would see it
+        sys.modules["logging"].getLogger(__name__).debug("exit %d", code, exc_info=True)
     line = harmless(" ".join(text.split()))
     try:
         sys.stdout.flush()  # the error comes last where both go to one place

@@ -10,7 +10,6 @@ from typing import Any
 
 from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.options.images import Image
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # No machine has more memory, or more processors, than so many digits can say.
@@ -77,7 +76,10 @@ class Program:
         if isinstance(private, str):
             raise UsageError(f"private must be a list such as {private.split()!r}, not {private!r}")
         given = {"words": command(words), "env": env or {}, "cwd": cwd, "private": private}
-        given["image"] = str(Image.parse(os.fspath(image))) if image else ""
+        if image:
+            from dcnlab.lab.options.images import Image  # few programs have one
+
+            given["image"] = str(Image.parse(os.fspath(image)))
         return cls.from_json({**given, **read_limits(cpu, memory)})
 
     @classmethod

@@ -11,7 +11,7 @@ from dcnlab.cli.show import JsonFlag, controlled, fits, print_ended, print_json,
 @command("dcnlab ps", "dcnlab ps --json")
 def ps(json: JsonFlag = False) -> None:
     """List labs. One that died is listed once as stale, then removed."""
-    from dcnlab.lab.control import runtime, upgrade
+    from dcnlab.lab.control import runtime
     from dcnlab.lab.methods.asking import try_info
 
     rows = []
@@ -30,6 +30,8 @@ def ps(json: JsonFlag = False) -> None:
                 print(row["stopped"])
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             if row.get("replaced"):
+                from dcnlab.lab.control import upgrade  # few labs are
+
                 both = f"version {row['version']}; installed is {upgrade.version()}"
                 print(f"{row['name']}: {upgrade.NOTE} ({both})")
             print_ended(row["name"], row.get("ended", ()))

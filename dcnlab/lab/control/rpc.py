@@ -11,11 +11,11 @@ The lab logs every request with level DEBUG, and unexpected errors with their tr
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 import select
 import socket
+import sys
 import threading
 import time
 from collections import deque
@@ -30,6 +30,8 @@ from hostagent.linux.channel import Channel, ChannelError, encode
 from hostagent.linux.channel import Message as Request
 
 if TYPE_CHECKING:
+    import logging
+
     from dcnlab.lab.contract.operation import Operation
 
 _LONGEST_REQUEST = 1 << 26
@@ -44,7 +46,6 @@ _SOON, _LOOK, _CROWDED = 0.3, 1.0, 10.0
 #: Errors of a lab that the program does not word.
 _UNEXPECTED = re.compile(r"\w+(Error|Exception): |a lab has no operation |a request for |.* cannot be loaded: ")
 
-_log = logging.getLogger(__name__)
 A = TypeVar("A")
 
 
@@ -103,7 +104,7 @@ def serve(listener: socket.socket, answering: Answering, stop: threading.Event) 
         except TimeoutError:
             continue
         except OSError as error:  # files are short: later requests are answered
-            _log.warning("a request was not accepted: %s", error)
+            _log().warning("a request was not accepted: %s", error)
             stop.wait(_POLL_INTERVAL)
             continue
         connection.setblocking(True)
@@ -122,15 +123,21 @@ def _answer(connection: socket.socket, answering: Answering) -> None:
                 return
             answer: Request = {"result": _perform(answering, call)}
         except LabError as error:
-            _log.info("%s: %s", _shown(call.request), error)
+            _log().info("%s: %s", _shown(call.request), error)
             answer = {"error": str(error), "code": error.exit_code}
         except Exception as error:  # the lab goes on; the client gets the error
-            _log.exception("%s failed", _shown(call.request))
+            _log().exception("%s failed", _shown(call.request))
             answer = {"error": _unexpected(error), "code": 1}
         finally:
             call.close_descriptors()
         with contextlib.suppress(OSError):  # the client has disconnected
             call.channel.send(answer)
+
+
+def _log() -> logging.Logger:
+    import logging
+
+    return logging.getLogger(__name__)
 
 
 def _unexpected(error: Exception) -> str:
@@ -146,7 +153,7 @@ def _perform(answering: Answering, call: Call) -> Any:
     """The answer to a request."""
     begun = time.perf_counter()
     result = answering(call)
-    _log.debug("%s took %.1f ms", _shown(call.request), 1000 * (time.perf_counter() - begun))
+    _log().debug("%s took %.1f ms", _shown(call.request), 1000 * (time.perf_counter() - begun))
     return result
 
 
@@ -247,7 +254,8 @@ class Connection:
     ) -> Any:
         """Send a request and wait for the answer; raises LabError or UsageError with the lab's text, and
         Disconnected when there is none."""
-        _log.debug("request %s", _shown({"op": op, **arguments}))
+        if "logging" in sys.modules:  # else nobody would see it, and a client is quicker without
+            _log().debug("request %s", _shown({"op": op, **arguments}))
         if op in _BY_GUARD:
             self._needed = ("session", "guard")
         for answer in self._answers(encode({"op": op, **arguments}), descriptors):

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +32,7 @@ class ReplacedError(LabError):
         super().__init__(NOTE)
 
 
-class OwnVersion(MetaPathFinder):
+class OwnVersion:
     """Finds modules of the program as they were when this process began; ReplacedError for others."""
 
     def find_spec(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -17,10 +16,6 @@ _CHUNK = 1 << 16
 #: Bytes that are still shown after the program has ended: more than a terminal buffers, but bounded,
 #: because processes that it left behind may go on writing.
 _HELD = 1 << 18
-#: C signal handlers: readline installs one at a prompt, which Python does not know.
-_handler, _set_handler = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
-_handler.restype = _set_handler.restype = ctypes.c_void_p
-_set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
 
 def is_foreground_terminal() -> bool:
@@ -67,11 +62,17 @@ def _woken_by_signals(descriptor: int) -> Iterator[None]:
 @contextlib.contextmanager
 def raw(other: int) -> Iterator[None]:
     """Put this process's terminal into raw mode, and keep terminal ``other`` at its size."""
+    import ctypes  # most programs of a lab are run without a terminal
+
+    # C signal handlers: readline installs one at a prompt, which Python does not know.
+    current, replace = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
+    current.restype = replace.restype = ctypes.c_void_p
+    replace.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
     def resize(*_: object) -> None:
         _resize(other)
 
-    before, handler = termios.tcgetattr(_STDIN), _handler(signal.SIGWINCH)
+    before, handler = termios.tcgetattr(_STDIN), current(signal.SIGWINCH)
     signal.signal(signal.SIGWINCH, resize)
     resize()
     try:
@@ -81,7 +82,7 @@ def raw(other: int) -> Iterator[None]:
         with contextlib.suppress(termios.error):  # this process's terminal is closed
             termios.tcsetattr(_STDIN, termios.TCSADRAIN, before)
         signal.signal(signal.SIGWINCH, signal.SIG_DFL)
-        _set_handler(signal.SIGWINCH, handler)
+        replace(signal.SIGWINCH, handler)
 
 
 def relay_shell(near: int, far: int, waiting: Callable[[], bool], read_output: Callable[[], str]) -> None:
