@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
@@ -49,12 +48,13 @@ class Underway(Generic[R]):
         wanted.check()
         self.wanted, self._progress = wanted, progress
         self._connection = Connection(path)
-        self._result: Future[R] = Future()
-        self._started = threading.Event()
+        self._result: R
+        self._error: BaseException | None = None
+        self._started, self._ended = threading.Event(), threading.Event()
         threading.Thread(target=self._follow, args=(wanted,), daemon=True).start()
         self._started.wait()
-        if self._result.done():
-            self._result.result()
+        if self._ended.is_set():
+            self.result()
 
     def stop(self) -> R:
         """End a measurement that would go on, such as a stream, and return its result."""
@@ -67,7 +67,10 @@ class Underway(Generic[R]):
 
     def result(self) -> R:
         """Wait for the result."""
-        return self._result.result()
+        self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
 
     def _follow(self, wanted: Measurement[R]) -> None:
         """Wait for the answers of the lab, in a thread of its own."""
@@ -78,10 +81,11 @@ class Underway(Generic[R]):
             _progress(self._progress, report)
 
         try:
-            self._result.set_result(_call(self._connection, wanted, on_report))
-        except BaseException as error:
-            self._result.set_exception(error)
+            self._result = _call(self._connection, wanted, on_report)
+        except BaseException as error:  # it is raised where somebody waits
+            self._error = error
         finally:
+            self._ended.set()
             self._connection.close()
             self._started.set()
 
