@@ -63,6 +63,13 @@ def test_captions_and_legends_are_inside_the_figure(curves: int) -> None:
         assert whole.y0 <= box.y0 <= box.y1 <= whole.y1
 
 
+def test_the_unit_of_an_axis_is_not_broken_where_the_label_is() -> None:
+    chart = replace(CHART, y_label="throughput per server (link rates)")
+    [small, large] = [draw(chart, Look(width)).axes[0].get_ylabel() for width in (2.5, 12.0)]
+    assert small.split("\n")[-1] == "(link rates)"
+    assert " ".join(small.split("\n")) == large == chart.y_label
+
+
 def test_logarithmic_axes_show_numbers_where_points_are() -> None:
     axes = rendered(replace(CHART, log_x=True, log_y=True)).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["256", "1,024", "8,192"]

@@ -105,7 +105,7 @@ def _beside(chart: Chart, number: int) -> list[float]:
 
 def label_axes(axes: Axes, chart: Chart) -> None:
     """Set the title, axis labels, scales and ticks; ticks are whole numbers if all x values are."""
-    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=textwrap.fill(chart.y_label, _letters(axes)))
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=_in_lines(chart.y_label, _letters(axes)))
     places = sorted({x for series in chart.series for x in series.x})
     if chart.log_x:
         axes.set_xscale("log", base=2)
@@ -267,6 +267,14 @@ def _spread(heights: dict[str, float]) -> dict[str, float]:
 def with_curves_of(chart: Chart, others: Sequence[Chart]) -> Chart:
     """The chart with the curves of all others: it decides the scales of panels that share them."""
     return replace(chart, series=tuple(series for other in others for series in other.series))
+
+
+def _in_lines(label: str, letters: int) -> str:
+    """A label in lines of so many letters; its unit, in brackets, stays together where it fits."""
+    text, bracket, unit = label.partition(" (")
+    if not bracket or len(label) <= letters or len(unit) >= letters:
+        return textwrap.fill(label, letters)
+    return textwrap.fill(text, letters) + "\n(" + unit
 
 
 def _letters(axes: Axes) -> int:
