@@ -13,6 +13,7 @@ evaluate.py     time of offline evaluations
 fidelity.py     verdicts on measurements, compared with figures of the idle machine
 first.py        ten figures that a user asks for first, beside those of stock Mininet
 flows.py        one and eight flows, in user space, with either fast path, and both
+hashing.py      completion times of hashed flows in a lab, beside those offline
 install.py      installation of flow entries, compared with ovs-ofctl
 isolate.py      launch and programs in hosts, with and without isolation
 launch.py       launch and stop, compared with stock Mininet
