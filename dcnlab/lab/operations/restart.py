@@ -26,8 +26,15 @@ class Restart(ProcessOperation):
     def perform(self, lab: LocalMachine, call: Call) -> ProcessChange:
         begun = time.monotonic()
         host = lab.mending.host_named(self.process)
-        if host is not None and (links := lab.mending.to_mend(host)):
-            lab.restore(sorted(links))
+        links = lab.mending.to_mend(host) if host is not None else ()
+        try:
+            if links:
+                lab.restore(sorted(links))
+        finally:  # also where the controller does not hear of the links
+            done = self._restart(lab, host, begun)
+        return done
+
+    def _restart(self, lab: LocalMachine, host: int | None, begun: float) -> ProcessChange:
         if host is None or not lab.fabric.is_end_host(host):
             return lab.change_processes(self.process, lab.supervision.restart)
         lab.mending.mend_host(host)

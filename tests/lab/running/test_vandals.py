@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.kinds import Converged
 from tests.ovs import poll
 
@@ -97,6 +98,16 @@ def test_a_host_that_has_lost_what_it_needs_gets_it_again(lab: Lab, what: str) -
     vandalise(lab, command)
     assert f"{said}: `dcnlab restart {lab.config.name} h0` repairs it" in damage(lab)
     lab.restart("h0")
+    assert_whole(lab)
+
+
+def test_a_host_gets_what_it_needs_although_the_controller_does_not_hear_of_its_links(lab: Lab) -> None:
+    vandalise(lab, "ip link set h0-eth1 down && ip addr flush dev dcn0")
+    lab.pause("controller")
+    with pytest.raises(LabError, match="the controller does not answer"):
+        lab.restart("h0")
+    lab.restart("controller")
+    poll(lambda: lab.pingall().lost == [], 60)
     assert_whole(lab)
 
 
