@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import signal
 from collections.abc import Collection, Iterator
@@ -129,6 +130,12 @@ def packets_of_the_mtu_pass(lab: Lab, mtu: int, a: str, b: str, *versions: str) 
 
         until(lambda ping=ping: "1 received" in ping(mtu))
         assert str(mtu) in ping(mtu + 1)
+
+
+def reached(lab: Lab) -> list[str]:
+    """The hosts that answer an echo request for all nodes, as often as they answer."""
+    said = lab.run("h1", ["ping", "-6", "-c2", "-i1", "-W1", "ff02::1%h1-eth1"])
+    return sorted(re.findall(r"from (\S+?):? icmp_seq=1 ", said.stdout))
 
 
 def distant(lab: Lab) -> tuple[str, str]:

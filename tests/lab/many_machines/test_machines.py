@@ -32,6 +32,7 @@ from tests.lab.machines import (
     nodes_of,
     nothing_left,
     packets_of_the_mtu_pass,
+    reached,
 )
 from tests.lab.terminal import DCNLAB, Terminal
 from topos import registry
@@ -107,6 +108,25 @@ def test_hosts_whose_switches_are_on_another_machine(three: Machines, tmp_path: 
             lab.rejoin(f"m{number}")
             assert all(lab.tables(f"s{switch}")["equal"] for switch in range(20))
             assert_lost(lab)
+    until(lambda: nothing_left(three, lab_name))
+
+
+def test_group_frames_cross_machines_and_links_are_removed_there(three: Machines) -> None:
+    lab_name = name()
+    info = three.launched(lab_name, "fattree:4", "--scheme", "ecmp", "--broadcast")
+    with attached(lab_name) as lab:
+        a, b = cut_link(info)
+        for change in (lambda: None, lambda: lab.remove("link", a, b), lambda: lab.add("link", a, b)):
+            change()
+            until(lambda: len(set(reached(lab))) == 16)
+            answers = reached(lab)
+            assert len(answers) == len(set(answers)), "nobody heard a frame twice"
+            assert_lost(lab)
+        lab.remove("link", a, b)
+        with pytest.raises(UsageError, match="was removed"):
+            lab.restore(a, b)
+        with pytest.raises(UsageError, match="hosts are added to labs on one machine"):
+            lab.add("host", "late", to="s0")
     until(lambda: nothing_left(three, lab_name))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.config import LabConfig
+from tests.lab.machines import reached
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
-_ANSWER = re.compile(r"from (\S+?):? icmp_seq=1 ")
 _CONF = """start 10.0.0.100
 end 10.0.0.110
 interface h0-eth1
@@ -36,12 +35,6 @@ def test_labs_that_have_no_tree_refuse_it(
 ) -> None:
     with pytest.raises(OptionError, match=says):
         LabConfig.of(topology, scheme, broadcast=True, **options).validate()
-
-
-def reached(lab: Lab) -> list[str]:
-    """The hosts that answer an echo request for all nodes, as often as they answer."""
-    said = lab.run("h1", ["ping", "-6", "-c2", "-i1", "-W1", "ff02::1%h1-eth1"])
-    return sorted(_ANSWER.findall(said.stdout))
 
 
 @pytest.mark.parametrize(("topology", "scheme"), [("fattree:4", "ecmp"), ("jellyfish:6,3,2", "ksp")])
