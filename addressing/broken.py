@@ -48,6 +48,11 @@ class BrokenPaths:
         """The nodes from which the path is broken; None where ``header`` is that of no case."""
         return self._nodes.get(header)
 
+    @property
+    def many(self) -> bool:
+        """Whether at least one of eight cases has a broken path from somewhere."""
+        return 8 * sum(map(bool, self._nodes.values())) >= len(self._nodes)
+
     def at(self, node: int) -> bool:
         """True when some path from ``node`` is broken."""
         return node in self._at

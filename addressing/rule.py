@@ -149,8 +149,10 @@ class RuleScheme(VertexScheme):
             return
         # Following each path is less work for few nodes, and it alone serves where the rule has none.
         ends = self.fabric.link_ends[list(self.known.down)][:, [0, 2]]
-        if len(set(ends.ravel().tolist())) < len(nodes) and any(True for _ in self.rule_classes(nodes[0])):
-            _ = self._broken
+        if len(set(ends.ravel().tolist())) >= len(nodes) or not any(True for _ in self.rule_classes(nodes[0])):
+            return
+        if self._broken.many and self.fabric.relaying:
+            self.shortest_paths.prepare_each(self.fabric.servers)
 
     def with_failures(self, links: LinkState) -> Scheme:
         bound = super().with_failures(links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -53,11 +54,11 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table
 
 def recompiled(scheme: Scheme, table: Table, labels: Iterable[int]) -> Table:
     """A table of entries that match one label each, with those of some labels compiled again."""
-    place = {entry.pattern.label: number for number, entry in enumerate(table.entries)}
     entries = list(table.entries)
     for label in labels:
-        pattern = entries[place[label]].pattern
-        entries[place[label]] = Entry(pattern, scheme.next_hops(table.node, Header(label), scheme.known))
+        place = bisect_left(entries, label, key=lambda entry: entry.pattern.label)
+        pattern = entries[place].pattern
+        entries[place] = Entry(pattern, scheme.next_hops(table.node, Header(label), scheme.known))
     return Table(table.node, tuple(entries))
 
 

@@ -55,6 +55,11 @@ class ShortestPaths:
         for node in (*self.fabric.neighbours(at, self.down), at):
             self.distances_to(node)
 
+    def prepare_each(self, count: int) -> None:
+        """Compute the distances to the first ``count`` nodes at once, if they can be kept."""
+        if 4 * self.fabric.size * count <= _KEPT:
+            self._kept.update(enumerate(np.ascontiguousarray(self.from_each(count).T)))
+
     def next_hop_ports(self, at: int, node: int, links: LinkState) -> Iterator[int]:
         """The ports of ``at`` that lie on shortest paths to ``node``, in port order, without those
         whose links are down in ``links``.  Each of them reduces the distance by one."""

@@ -80,6 +80,25 @@ class Pow(Scheme):
             return drop("no server has this address")
         if server == at:
             return DELIVER
+        if links or not self._uniform:
+            return self._decided(at, server, links)
+        here, there = self._coordinates[at], self._coordinates[server]
+        shift = tuple([(y - x) % size for x, y, size in zip(here, there, self.torus.sizes, strict=True)])
+        if shift not in self._by_shift:
+            self._by_shift[shift] = self._decided(at, server, links)
+        return self._by_shift[shift]
+
+    @cached_property
+    def _uniform(self) -> bool:
+        """Whether all nodes decide alike: on a plain torus with two links a dimension, without failures."""
+        return type(self.torus) is Torus and min(self.torus.sizes) > 2 and not self.known
+
+    @cached_property
+    def _by_shift(self) -> dict[Coordinates, NextHops]:
+        """Decisions by the difference of coordinates, where all nodes decide alike."""
+        return {}
+
+    def _decided(self, at: int, server: int, links: LinkState) -> NextHops:
         if not self.arrives(at, server):
             escape = next(self._shortest_paths.next_hop_ports(at, server, links), None)
             return drop("no path is up") if escape is None else only(Forward(escape))

@@ -127,10 +127,11 @@ class Shortest(Scheme):
         """The ports on shortest paths to each server."""
         if at not in self._recent_ports:
             self._recent_ports.clear()
-            alike, kind = np.unique(np.packbits(self._nearer(at), axis=0), axis=1, return_inverse=True)
-            bits = np.unpackbits(alike, axis=0).T
-            sets = [tuple((np.flatnonzero(row) + 1).tolist()) for row in bits]
-            self._recent_ports[at] = [sets[one] for one in kind.ravel().tolist()]
+            columns = np.ascontiguousarray(np.packbits(self._nearer(at), axis=0).T)
+            kinds: list[bytes] = columns.view(f"V{columns.shape[1]}").ravel().tolist()
+            bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
+            sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}
+            self._recent_ports[at] = [sets[one] for one in kinds]
         return self._recent_ports[at]
 
     @cached_property

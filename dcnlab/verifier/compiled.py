@@ -141,22 +141,26 @@ class Store:
             self._filled -= len(slots)
             self._replaced = None
 
-    def differing(self, nodes: Iterable[int], labels: Longs) -> Flags | None:
-        """The labels that some of the nodes treat differently than before they were replaced; None where more
-        than the label decides, or labels are rewritten."""
-        tables, behaviours = self.arrays()
-        marked = np.zeros(len(labels), np.bool_)
+    def differing(self, nodes: Sequence[int], labels: Longs) -> Flags | None:
+        """By node the labels that it treats differently than before it was replaced; None where more than the
+        label decides, or labels are rewritten."""
+        tables, _ = self.arrays()
+        marked = np.zeros((len(nodes), len(labels)), np.bool_)
         if self._replaced is None:
             return marked
         before = self._replaced[0]
-        some = np.array(list(nodes), np.int64)
+        some = np.array(nodes, np.int64)
         rows = [tables.groups[first:last] for of in (before, tables.of) for first, last in of[some].tolist()]
-        if any(one[:, 1:3].any() for one in rows):
-            return None
-        if (behaviours.branches[:, 1:4] != [-1, -1, 0]).any():
+        if self.rewrites or any(one[:, 1:3].any() for one in rows):
             return None
         kernel.differing(some, labels, before, tables, marked)
         return marked
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether some entry writes labels or tags."""
+        branches = self._behaviours.arrays().branches
+        return bool((branches[:, 1:4] != [-1, -1, 0]).any())
 
     def entry(self, node: int, label: int, tag: int, port: int, hops: NextHops) -> None:
         """Note what a node does with one header."""
@@ -224,8 +228,7 @@ def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_
     """Links of a fabric as the kernel reads them."""
     adjacency = fabric.adjacency
     peer = adjacency.peer.astype(np.int64)
-    link = adjacency.link.astype(np.int64)
-    down = (peer < 0) | np.isin(link, list(links.down))
+    down = (peer < 0) | np.isin(adjacency.link, list(links.down))
     first = adjacency.start.astype(np.int64)
     host_port = np.full(fabric.size, -2)
     if not fabric.relaying:
@@ -233,6 +236,5 @@ def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_
             up = np.flatnonzero(~down[first[host] : first[host + 1]])
             host_port[host] = first[host] + up[0] if len(up) else -1
     return kernel.Network(
-        first, peer, adjacency.peer_port.astype(np.int64), down, np.maximum(link, 0), host_port,
-        by_port, asked, (1 << tag_bits) - 1,
+        first, peer, adjacency.peer_port.astype(np.int64), down, host_port, by_port, asked, (1 << tag_bits) - 1,
     )  # fmt: skip

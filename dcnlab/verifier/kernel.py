@@ -54,8 +54,6 @@ class Network(NamedTuple):
     peer_port: Longs
     #: Per place of a port: no packet passes.
     down: Flags
-    #: Per place of a port its link.
-    link: Longs
     #: Plain hosts: the place of their first port that is up, -1 for none; -2 for nodes that are none.
     host_port: Longs
     #: Nodes at which the arrival port matters.
@@ -118,13 +116,12 @@ def _found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
 
 @borrowing
 def differing(nodes: Longs, labels: Longs, before: Longs, tables: Tables, marked: Flags) -> None:
-    """Mark the labels that some node treats differently than with its groups ``before``, whose entries compare
+    """Mark by node the labels that it treats differently than with its groups ``before``, whose entries compare
     labels only."""
-    for node in nodes:
+    for row, node in enumerate(nodes):
         for i in range(len(labels)):
-            if not marked[i]:
-                old = _decided(tables, before[node, 0], before[node, 1], labels[i])
-                marked[i] = old != _decided(tables, tables.of[node, 0], tables.of[node, 1], labels[i])
+            old = _decided(tables, before[node, 0], before[node, 1], labels[i])
+            marked[row, i] = old != _decided(tables, tables.of[node, 0], tables.of[node, 1], labels[i])
 
 
 @inlined
@@ -282,7 +279,8 @@ def search(
     used: Flags,
 ) -> tuple[int, int, int]:
     """Visit what ``starts`` (rows of node, port, label, tag) reach: ``flags`` and ``host`` of the first states
-    are theirs; ``order`` has the number of the state of each start.  ``used`` marks links that packets cross.
+    are theirs; ``order`` has the number of the state of each start.  ``used`` marks the places of ports by
+    which packets leave.
 
     The numbers of states, of copies (FULL: no room), and of states whose rule must be asked (in ``pending``).
     """
@@ -300,7 +298,7 @@ def search(
             elif place == LOSES:
                 work.flags[done] |= LOST
             else:
-                used[network.link[place]] = True
+                used[place] = True
                 count = _leaves(network, work, turn, count, copies, done, place, label, tag)
                 copies += 1
             done += 1
@@ -323,7 +321,7 @@ def search(
                     elif place == LOSES:
                         work.flags[done] |= LOST
                     else:
-                        used[network.link[place]] = True
+                        used[place] = True
                         after, tagged = _label(branches, row, label), _tag(network, branches, row, tag)
                         count = _leaves(network, work, turn, count, copies, done, place, after, tagged)
                         copies += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dcnlab.verifier.compiled import Store, network
 from dcnlab.verifier.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.offline import Offline, Place, Tables
 from dcnlab.verifier.search import LOOPS, LOST
+from topos.fabric import Fabric
 from topos.graph import LinkState
 
 _ROOM, _ASKED = 1 << 14, 1 << 12
@@ -83,7 +85,9 @@ class Compiled:
         """As :meth:`Check.pairs` of all pairs; ``model`` has the tables of this scheme, with other failures."""
         with self._in_place(model) as changed:
             if model.links and self._base().held:
-                found = _Found(self, model, self._base().concerned(model, changed))
+                concerned, states = self._base().concerned(model, changed)
+                found = _Found(self, model, concerned)
+                found.states += states
             else:
                 found = _Found(self, model) if model.links else self._base()
             return found.report(losses)
@@ -135,7 +139,8 @@ class _Found:
         self.flags: dict[int, Bytes] = {}
         self.wrong: dict[int, Flags] = {}
         self.states = 0
-        self._used = np.zeros((len(self.destinations), len(model.fabric.link_ends)), np.bool_)
+        #: By destination the places of ports by which packets leave.
+        self._used = np.zeros((len(self.destinations), len(model.fabric.adjacency.peer)), np.bool_)
         for row, destination in enumerate(self.destinations):
             starts = self._starts(destination)
             found, hosts, states = compiled.search(model, starts, self._used[row])
@@ -171,19 +176,45 @@ class _Found:
             wrong.any() for wrong in self.wrong.values()
         )
 
-    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> list[int]:
-        """The destinations whose packets another model may treat differently: packets for the others cross no
-        link that is down, and meet no entry and no server that does something else."""
+    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[list[int], int]:
+        """The destinations that another model may not hold for, and how many states that took to find out.
+
+        Packets that meet no entry and no server that does something else, and no link that is down, arrive as
+        before.  So all do if those arrive that come to these nodes by ports by which packets came before."""
         labels = np.array([self._scheme.label(node) for node in self.destinations])
         same = labels.tolist() == [model.scheme.label(node) for node in self.destinations]
-        marked = self._compiled.store.differing(changed, labels) if same and self._plain else None
-        local = any(model.knowing_more())
-        if marked is None or (local and not isinstance(self._scheme, RuleScheme | Shortest)):
-            return self.destinations
-        hosts = self._own_links(model.links)
+        differing = self._compiled.store.differing(list(changed), labels) if same and self._plain else None
+        local = list(model.knowing_more())
+        if differing is None or (local and not isinstance(self._scheme, RuleScheme | Shortest)):
+            return self.destinations, 0
+        fabric, hosts = model.fabric, self._own_links(model.links)
         crossed = [link for link in model.links.down if link not in hosts]
-        marked |= self._used[:, crossed].any(axis=1) | np.isin(self.destinations, [*hosts.values()])
-        return [self.destinations[row] for row in np.flatnonzero(marked).tolist()]
+        whole = np.isin(self.destinations, [*hosts.values()]) | self._compiled.store.rewrites
+        cut = self._used[:, np.isin(fabric.adjacency.link, crossed)].any(axis=1)
+        ends = [*local, *fabric.link_ends[crossed][:, [0, 2]].ravel().tolist()]
+        nodes = np.array([*changed, *ends], np.int64)
+        found, states = list[int](), 0
+        for row in np.flatnonzero(differing.any(axis=0) | cut | whole).tolist():
+            some = np.concatenate([differing[:, row], np.ones(len(ends), np.bool_)])
+            arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes[some])
+            states += more
+            if not arrives:
+                found.append(self.destinations[row])
+        return found, states
+
+    def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
+        """Whether packets for a destination arrive from some nodes, and how many states that took."""
+        fabric, destination = model.fabric, self.destinations[row]
+        there, port, into = _arrivals(fabric)
+        chosen = np.zeros(fabric.size, np.bool_)
+        chosen[nodes] = True
+        met = np.flatnonzero(chosen[there] & self._used[row, into])
+        sources = nodes[np.isin(nodes, self._endpoints) & (nodes != destination)]
+        starts = np.zeros((len(met) + len(sources), 4), np.int64)
+        starts[:, 0], starts[: len(met), 1] = np.concatenate([there[met], sources]), port[met]
+        starts[:, 2] = label
+        flags, hosts, states = self._compiled.search(model, starts, np.zeros_like(self._used[row]))
+        return not flags.any() and bool((hosts == destination).all()), states
 
     def _own_links(self, links: LinkState) -> dict[int, int]:
         """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
@@ -221,3 +252,13 @@ class _Found:
 
     def _places(self, source: int, destination: int) -> list[Place]:
         return [(source, header) for header in self._model.headers(source, destination)]
+
+
+@lru_cache(maxsize=1)
+def _arrivals(fabric: Fabric) -> tuple[Longs, Longs, Longs]:
+    """Per port with a link its node, its number, and the place of the port at the other end."""
+    adjacency, first = fabric.adjacency, fabric.adjacency.start
+    (places,) = np.nonzero(adjacency.peer >= 0)
+    nodes = np.repeat(np.arange(fabric.size), np.diff(first))[places]
+    into = first[adjacency.peer[places]] + adjacency.peer_port[places] - 1
+    return nodes, places - first[nodes] + 1, into.astype(np.int64)
