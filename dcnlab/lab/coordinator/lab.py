@@ -177,8 +177,10 @@ class Coordinator(MeasuredLab):
             concerned = {machine: some for machine, some in ends if some}
             asked = at_once(list(concerned), lambda machine: machine.set_links(concerned[machine], up))
             try:
-                converged = self.link_state.wait_for(frozenset(links), up)
-                done = LinksSet.together([answer() for answer in asked])
+                try:
+                    converged = self.link_state.wait_for(frozenset(links), up)
+                finally:  # what remains to be done where links were made again, also if nobody hears of them
+                    done = LinksSet.together([answer() for answer in asked])
             except LabError as error:
                 now = "up again" if up else "down"
                 raise LabError(f"{self._names(sorted(links))}: {now} now, but {error}") from error

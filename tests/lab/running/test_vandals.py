@@ -154,6 +154,19 @@ def test_nobody_takes_the_device_of_an_agent_between_two_agents(tmp_path: Path) 
         assert lab.pingall().lost == []
 
 
+def test_a_link_that_was_made_again_is_impaired_although_the_controller_does_not_hear_of_it(plain: Lab) -> None:
+    plain.impair("h0", "s0", delay="20ms")
+    vandalise(plain, "ip link del h0-eth1")
+    plain.pause("controller")
+    with pytest.raises(LabError, match="the controller does not answer"):
+        plain.restore("h0", "s0")
+    plain.restart("controller")
+    poll(lambda: plain.pingall().lost == [], 60)
+    assert (plain.ping("h0", "h1").rtt_ms.p50 or 0) >= 40
+    plain.impair("h0", "s0", clear=True)
+    assert_whole(plain)
+
+
 @pytest.mark.parametrize(
     "command",
     [
