@@ -76,7 +76,8 @@ class Grid:
         there = np.stack(np.unravel_index(np.array(nodes) - self._first, self.sizes), axis=1)
         by_dimension = zip(self._gaps, np.moveaxis(here - there, 2, 0), strict=True)
         each = [np.array(gaps, np.int32)[apart] for gaps, apart in by_dimension]
-        return np.sum(each, axis=0, dtype=np.int32)
+        total: IntArray = np.sum(each, axis=0, dtype=np.int32)
+        return total
 
     @cached_property
     def _gaps(self) -> list[list[int]]:
