@@ -147,7 +147,8 @@ class Stamp:
     @property
     def text(self) -> str:
         """As ``ovs-ofctl`` prints it."""
-        return f"load:{self.value:#x}->NXM_OF_ETH_DST[0{f'..{self.bits - 1}' if self.bits > 1 else ''}]"
+        value = f"{self.value:#x}" if self.value else "0"
+        return f"load:{value}->NXM_OF_ETH_DST[0{f'..{self.bits - 1}' if self.bits > 1 else ''}]"
 
 
 Action = Output | SetField | ToGroup | Stamp

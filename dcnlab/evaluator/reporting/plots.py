@@ -83,8 +83,8 @@ def _alone(figure: Figure, chart: Chart) -> None:
         figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
     elif chart.names:  # above: between points a legend hides some, or looks like one
         columns = min(len(names), max(2, int(figure.get_figwidth() / 1.3)))
-        lines = -(-len(names) // columns)
-        axes.set_title(chart.title, pad=6 + lines * 1.6 * matplotlib.rcParams["legend.fontsize"])
+        above = -(-len(names) // columns)  # lines of the legend
+        axes.set_title(chart.title, pad=6 + above * 1.6 * matplotlib.rcParams["legend.fontsize"])
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, frameon=False)
     elif chart.series:
         axes.legend(loc="lower right" if chart.steps else "best")

@@ -140,8 +140,8 @@ def _lead_to_collector(running: Running, server: int, number: int, guard: tunnel
 def _create_hosts(running: Running) -> None:
     """Create the servers' namespaces; with isolation they belong to user namespaces of their own."""
     names = list(map(running.fabric.name, running.servers))
-    settings = () if running.impairments.any_launched() else (netns.LARGE_SEGMENTS,)
-    settings += (netns.LOW_PORTS,) if running.config.ssh else ()
+    segments = () if running.impairments.any_launched() else (netns.LARGE_SEGMENTS,)
+    settings = (*segments, *((netns.LOW_PORTS,) if running.config.ssh else ()))
     if running.isolation is None:
         netns.create(names, settings=settings)
         return
