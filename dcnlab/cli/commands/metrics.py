@@ -25,11 +25,17 @@ def metrics(
 
     Links, ports, queues, agents, flow entries, convergence, processes; examples/grafana has a dashboard.
     """
+    from dcnlab.lab.control import runtime
+    from dcnlab.lab.errors import LabError
     from dcnlab.lab.metrics.exporter import serving
 
     attached = Lab.attach(lab)
     with serving(attached, port) as chosen, contextlib.suppress(KeyboardInterrupt):
         url = f"http://127.0.0.1:{chosen}/metrics"
         print_json({"url": url, "port": chosen}) if json else print(url, flush=True)
-        for _ in attached.events(follow=True, kinds=("lab",)):
-            """Until the lab ends."""
+        try:
+            for _ in attached.events(follow=True, kinds=("lab",)):
+                """Until the lab ends."""
+        except LabError:  # it has ended before it was asked
+            if runtime.in_use(attached.path):
+                raise

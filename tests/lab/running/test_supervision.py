@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.kinds import ProcessRestarted
 from dcnlab.lab.measurement.stream import Stream
 from tests.lab import processes
@@ -191,3 +191,18 @@ def test_two_dead_neighbours_link_is_restored_in_time() -> None:
         assert lab.pingall().lost == []
         with pytest.raises(UsageError, match="torus:3x3 has no controller: it has no switches"):
             lab.kill("controller")
+
+
+def test_a_lab_has_converged_when_switches_follow_a_controller_that_started_without_ovsdb() -> None:
+    """It comes back while no switch can connect to it, and knows of none that does not follow."""
+    with Lab("fattree:4", "ecmp") as lab:
+        for _ in range(3):
+            lab.fail("h0", "s0")
+            lab.pause("controller")
+            for change in (lambda: lab.restore("h0", "s0"), lambda: lab.fail("s6", "s15")):
+                with pytest.raises(LabError, match="the controller does not answer"):
+                    change()
+            lab.kill("ovsdb")
+            lab.restart("controller")
+            assert lab.invariants(within=PATIENCE).violations == 0
+            lab.restore("s6", "s15")

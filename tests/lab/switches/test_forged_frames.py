@@ -48,12 +48,12 @@ def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
             return int(lab.stats().servers["h0"].get(what, 0))
 
         lab.run("h1", [sys.executable, "-c", SEND, f"h1-eth{towards.port}", *frames])
-        poll(lambda: count("link state rejected: not authentic") == len(lies), 5)
-        poll(lambda: count("probes rejected: not authentic") == len(answers), 5)
+        poll(lambda: count("link state rejected: not authentic") == len(lies), 60)
+        poll(lambda: count("probes rejected: not authentic") == len(answers), 60)
         assert count("links known down") == count("links suspected") == 0
         assert lab.pingall().lost == []
         lab.fail("h3", "s1")  # what h3 itself says is believed, with its first number, 98 below the forged
-        poll(lambda: count("links known down") == 1, 5)
+        poll(lambda: count("links known down") == 1, 60)
         assert lab.ping("h0", "h3").held
         assert count("link state rejected: not authentic") == len(lies)
 
@@ -68,9 +68,9 @@ def test_frames_that_no_switch_has_an_entry_for_are_counted_and_dropped() -> Non
             return {one.switch: one.unmatched for one in lab.stats().switches}
 
         before = unmatched()
-        lab.run("h1", [sys.executable, "-c", SEND, "h1-eth1", *forged * 5])
-        poll(lambda: unmatched()["s1"] >= before["s1"] + 10, 60)
+        lab.run("h1", [sys.executable, "-c", SEND, "h1-eth1", *forged * 100])
+        poll(lambda: unmatched()["s1"] >= before["s1"] + 200, 60)
         assert lab.pingall().lost == []
-        found = unmatched()
-        assert found.keys() == {"s0", "s1", "s2", "s3"}
-        assert all(found[name] == before[name] for name in ("s0", "s2", "s3"))  # s1 forwarded none
+        grown = {name: count - before[name] for name, count in unmatched().items()}
+        assert grown.keys() == {"s0", "s1", "s2", "s3"}
+        assert all(grown[name] < 100 for name in ("s0", "s2", "s3"))  # a few of hosts' kernels, none of s1

@@ -73,7 +73,7 @@ def supervise(
     daemons = [Daemon(running, shard, program) for program in DAEMONS for shard in running.shards]
     parts: list[SupervisedProcess] = [*daemons]
     if running.controller is not None:
-        parts.append(Controller(running, link_state.report, on_controller_event, follow_controller, daemons))
+        parts.append(Controller(running, link_state.report, on_controller_event, follow_controller))
         follow_controller()
     if running.outside.remote is not None:
         parts.append(Forwarder(running, guard))

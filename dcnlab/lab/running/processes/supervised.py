@@ -143,15 +143,22 @@ class Daemon(SupervisedProcess):
             network.shape_shard(self.running, self.shard)
             if self.running.flooding is not None:
                 self.running.flooding.forget(self.nodes)
-            ours = controller is not None and self.running.choice.tables
-            if controller is not None and ours:
-                pid = controller.process.pid
-                with waking.woken([self.shard]):
-                    await_tables(
-                        controller,
-                        lambda stall: controller.wait_installed(self.nodes, seen, stall),
-                        lambda: state_of(pid) not in _ABSENT,
-                    )
+        if controller is None or not self.running.choice.tables:
+            return
+        pid, switches = controller.process.pid, self.program == "ovs-vswitchd"
+        with waking.woken([self.shard]):
+            if switches:
+                await_tables(
+                    controller,
+                    lambda stall: controller.wait_installed(self.nodes, seen, stall),
+                    lambda: state_of(pid) not in _ABSENT,
+                )
+            else:  # a controller that was started meanwhile has waited for nobody
+                await_tables(
+                    controller,
+                    controller.wait_ready,
+                    lambda: state_of(pid) not in _ABSENT and all_work(self.running),
+                )
 
 
 @dataclass
@@ -163,8 +170,6 @@ class Controller(SupervisedProcess):
     on_link_change: Callable[[Port, bool], None]
     on_event: OnEvent
     follow: Callable[[], None]
-    #: Open vSwitch's daemons: it waits for them only while they run.
-    daemons: Sequence[Daemon]
 
     @property
     def name(self) -> str:
@@ -189,11 +194,7 @@ class Controller(SupervisedProcess):
         )  # fmt: skip
         self.follow()
         with waking.woken(running.shards):
-            await_tables(
-                self.process,
-                self.process.wait_ready,
-                lambda: all(daemon.pid() is not None and not daemon.stopped for daemon in self.daemons),
-            )
+            await_tables(self.process, self.process.wait_ready, lambda: all_work(running))
 
 
 @dataclass
@@ -349,6 +350,12 @@ def wait_for_end(handle: int) -> None:
     watched = select.poll()
     watched.register(handle, select.POLLIN)
     watched.poll()
+
+
+def all_work(running: Running) -> bool:
+    """Whether all of Open vSwitch's daemons run, and none is stopped: switches connect only then."""
+    daemons = [Daemon(running, shard, program) for shard in running.shards for program in openvswitch.DAEMONS]
+    return all(daemon.pid() is not None and not daemon.stopped for daemon in daemons)
 
 
 def working_shards(running: Running) -> list[Shard]:
