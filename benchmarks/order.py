@@ -33,13 +33,13 @@ def measure(topology: str, scheme: str, order: Literal["fast", "loop-free"]) -> 
     cut, back = (statistics.median(one.converged_ms for one in column) for column in zip(*found, strict=True))
     turns = statistics.median(cuts.turns for cuts, _ in found)
     within = statistics.median(cuts.order_ms for cuts, _ in found)
-    times = f"{cut:6.1f} {back:11.1f} {turns:6.0f} {within:9.1f}"
-    return f"{topology} {scheme:9} {network.servers:7} {order:9} {times}"
+    times = f"{cut:6.1f}  {back:11.1f}  {turns:5.0f}  {within:11.1f}"
+    return f"{topology:16}  {scheme:8}  {network.servers:7}  {order:9}  {times}"
 
 
 def main() -> None:
     """Print two lines per network."""
-    print("network scheme  servers  order  cut ms  restored ms  turns  in turns ms")
+    print("network           scheme    servers  order      cut ms  restored ms  turns  in turns ms")
     for one in sys.argv[1:] or DEFAULT:
         topology, _, scheme = one.rpartition("=")
         print(measure(topology, scheme, "fast"))
