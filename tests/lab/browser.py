@@ -47,13 +47,19 @@ def _is_elsewhere(url: str) -> bool:
 
 
 def until(page: Any, condition: str, what: object = None) -> Any:
-    """Wait until an expression in the page is true: its value.  (The page's policy forbids `eval`, which the
-    driver's own waiting needs.)"""
-    end = time.monotonic() + PATIENCE
-    while not (found := page.evaluate(condition, what)):
-        assert time.monotonic() < end, f"never true: {condition}"
+    """Wait until an expression in the page is true: its value.  An element that it names may not be there yet.
+    (The page's policy forbids `eval`, which the driver's own waiting needs.)"""
+    from playwright.sync_api import Error  # not installed everywhere
+
+    end, problem = time.monotonic() + PATIENCE, ""
+    while time.monotonic() < end:
+        try:
+            if value := page.evaluate(condition, what):
+                return value
+        except Error as error:
+            problem = str(error)
         time.sleep(0.02)
-    return found
+    pytest.fail(f"never true: {condition} {problem}")
 
 
 def place(page: Any, node: str) -> tuple[float, float]:
