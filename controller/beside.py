@@ -72,7 +72,7 @@ class Beside:
             return frozenset()
         silent = _silent(fabric, links)
         there = (port for port, _ in fabric.ports(switch, links) if Port(switch, port) not in silent)
-        return frozenset(there) | self.at(switch).keys()
+        return frozenset(there).union(self.at(switch))
 
     def rules(self, scheme: Scheme, switch: int, links: LinkState, ports: frozenset[int]) -> Iterator[Rule]:
         """The entries of a switch, which floods by ``ports``."""

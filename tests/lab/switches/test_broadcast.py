@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -37,9 +38,19 @@ def test_labs_that_have_no_tree_refuse_it(
         LabConfig.of(topology, scheme, broadcast=True, **options).validate()
 
 
-@pytest.mark.parametrize(("topology", "scheme"), [("fattree:4", "ecmp"), ("jellyfish:6,3,2", "ksp")])
-def test_group_frames_reach_every_host_once_also_after_failures(topology: str, scheme: str) -> None:
-    with Lab(topology, scheme=scheme, broadcast=True) as lab:
+@pytest.mark.parametrize(
+    ("topology", "scheme", "order"),
+    [
+        ("fattree:4", "ecmp", "fast"),
+        ("jellyfish:6,3,2", "ksp", "fast"),
+        ("fattree:4", "ecmp", "loop-free"),
+        ("fattree:4", "updown", "loop-free"),  # in phases
+    ],
+)
+def test_group_frames_reach_every_host_once_also_after_failures(
+    topology: str, scheme: str, order: Literal["fast", "loop-free"]
+) -> None:
+    with Lab(topology, scheme=scheme, broadcast=True, update_order=order) as lab:
         servers = lab.info().servers
         first, second, *_ = lab.route("h0", f"h{servers - 1}")[1:-1]
         for change in (lambda: None, lambda: lab.fail(first, second), lambda: lab.restore(first, second)):
