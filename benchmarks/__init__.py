@@ -24,7 +24,7 @@ profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
 repair.py       the controller after a failure, compared with after the restoration
 stopped.py      commands while a process of their lab is stopped
-streams.py      1 to 64 parallel streams, by each of the ways in which a lab forwards
+streams.py      1 to 64 parallel streams, by each mode in which a lab forwards
 traffic.py      short TCP flows per second, compared with wrk and nginx and with iperf3
 udp.py          what arrives of UDP as more is offered than a path can carry
 record.py       writes docs/performance.md

@@ -1,9 +1,9 @@
-"""Parallel TCP streams between two servers: 1, 4, 16 and 64, by each of the ways in which a lab forwards.
+"""Parallel TCP streams between two servers: 1, 4, 16 and 64, by each mode in which a lab forwards.
 
     python -m benchmarks streams [--streams N,N...] [--seconds S] [--rounds N] [--json]
 
 The paths: by one switch, by a relay as well, and over groups of equal paths (``fattree:4`` with ``ecmp``).
-The ways: all in user space, as in the lab of an ordinary user; the default; and all in the kernel.  They take
+The modes: all in user space, as in the lab of an ordinary user; the default; and all in the kernel.  They take
 turns in each round.  Printed per case, medians of the rounds: the sum of what the receivers count, its ratio to
 that of the fewest streams, Jain's fairness index of the streams, retransmits, and the round-trip time of pings.
 """
@@ -30,7 +30,7 @@ LABS = {
     ("fattree:4", "ecmp"): {"over groups": ("h0", "h15")},
 }
 #: Who forwards, and the options of the lab.
-WAYS: dict[str, dict[str, Any]] = {
+MODES: dict[str, dict[str, Any]] = {
     "user space": {"fast_path": "off", "switch_fast_path": "off"},
     "default": {},
     "all in kernel": {"fast_path": "auto", "switch_fast_path": "auto"},
@@ -68,16 +68,16 @@ def measure(lab: Lab, source: str, target: str, streams: int, seconds: float) ->
 
 
 def run(streams: Sequence[int], seconds: float, rounds: int) -> dict[tuple[str, str, int], Figures]:
-    """The figures by path, way and number of streams."""
+    """The figures by path, mode and number of streams."""
     taken: dict[tuple[str, str, int], list[Figures]] = {}
     for _ in range(rounds):
         for (topology, scheme), paths in LABS.items():
-            for way, options in WAYS.items():
+            for mode, options in MODES.items():
                 with Lab(topology, scheme, **options) as lab:
                     for path, ends in paths.items():
                         for count in streams:
                             one = measure(lab, *ends, count, seconds)
-                            taken.setdefault((path, way, count), []).append(one)
+                            taken.setdefault((path, mode, count), []).append(one)
     return {key: median(figures) for key, figures in taken.items()}
 
 
@@ -97,10 +97,10 @@ def main() -> None:
     table = Table(
         "path", "forwarding", "streams", "Mb/s", "ratio", "fairness", "retransmits", "RTT ms", box=None
     )
-    for (path, way, count), one in figures.items():
-        ratio = one.total / figures[path, way, streams[0]].total
+    for (path, mode, count), one in figures.items():
+        ratio = one.total / figures[path, mode, streams[0]].total
         table.add_row(
-            path, way, str(count), f"{one.total:,.0f}", f"{ratio:.2f}", f"{one.fairness:.3f}",
+            path, mode, str(count), f"{one.total:,.0f}", f"{ratio:.2f}", f"{one.fairness:.3f}",
             f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}",
         )  # fmt: skip
     Console(width=100).print(table)

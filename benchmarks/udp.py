@@ -1,4 +1,4 @@
-"""UDP beyond what a path can carry: what arrives as more and more is offered, by each way of forwarding.
+"""UDP beyond what a path can carry: what arrives as more and more is offered, by each mode of forwarding.
 
     python -m benchmarks udp [--rates MBIT,...] [--seconds S] [--rounds N] [--json]
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.streams import WAYS
+from benchmarks.streams import MODES
 from dcnlab import Lab
 
 TOPOLOGY, SCHEME = "bcube:4,1", "brp"
@@ -26,15 +26,15 @@ RATES = (100, 300, 600, 1000, 2000)
 
 
 def run(rates: Sequence[int], seconds: float, rounds: int) -> dict[tuple[str, str], dict[int, float]]:
-    """Mb/s that arrive by path, way and Mb/s that are offered."""
+    """Mb/s that arrive by path, mode and Mb/s that are offered."""
     taken: dict[tuple[str, str], dict[int, list[float]]] = {}
     for _ in range(rounds):
-        for way, options in WAYS.items():
+        for mode, options in MODES.items():
             with Lab(TOPOLOGY, SCHEME, **options) as lab:
                 for path, (source, target) in PATHS.items():
                     for rate in rates:
                         mbps = lab.iperf(source, target, seconds=seconds, udp=f"{rate}M").mbps
-                        taken.setdefault((path, way), {}).setdefault(rate, []).append(mbps)
+                        taken.setdefault((path, mode), {}).setdefault(rate, []).append(mbps)
     return {key: {rate: statistics.median(some) for rate, some in mbps.items()} for key, mbps in taken.items()}
 
 
@@ -52,9 +52,9 @@ def main() -> None:
         print(json.dumps({" ".join(key): one for key, one in figures.items()}))
         return
     table = Table("path", "forwarding", *(f"{rate:,} offered" for rate in rates), "kept", box=None)
-    for (path, way), one in figures.items():
+    for (path, mode), one in figures.items():
         kept = one[rates[-1]] / max(one.values())
-        table.add_row(path, way, *(f"{one[rate]:,.0f}" for rate in rates), f"{kept:.2f}")
+        table.add_row(path, mode, *(f"{one[rate]:,.0f}" for rate in rates), f"{kept:.2f}")
     Console(width=110).print(table)
 
 
