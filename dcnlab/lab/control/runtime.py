@@ -67,7 +67,8 @@ class LabSocket:
 
 def labs() -> list[LabSocket]:
     """All labs of this user, stale sockets included."""
-    return [LabSocket(path.stem, path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
+    answers = [(path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
+    return [LabSocket(path.stem, path, alive) for path, alive in answers if alive is not None]
 
 
 def logs_left() -> list[Path]:
@@ -80,15 +81,14 @@ def in_use(path: Path) -> bool:
     """Whether a lab answers at that socket; the socket of a lab that has died is removed.
 
     No lab binds a path that exists, and a lab removes its socket before it stops listening.  So a
-    socket that does not answer is still the same one when it is removed.
+    socket that does not answer is still the same one when it is removed; one that is missing is left
+    alone, since by now another lab may listen there.
     """
     with _directory_lock():
-        if not path.exists():
-            return False
         alive = _answers(path)
-        if not alive:
+        if alive is False:
             path.unlink()
-        return alive
+        return bool(alive)
 
 
 @contextlib.contextmanager
@@ -102,13 +102,16 @@ def _directory_lock() -> Iterator[None]:
         os.close(folder)
 
 
-def _answers(path: Path) -> bool:
+def _answers(path: Path) -> bool | None:
+    """Whether a lab listens at that socket; None where there is none (its lab may have just ended)."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.setblocking(False)
         try:
             client.connect(str(path))
         except BlockingIOError:  # its backlog is full, so it listens
             return True
+        except FileNotFoundError:
+            return None
         except OSError:
             return False
     return True

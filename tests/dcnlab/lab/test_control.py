@@ -19,6 +19,7 @@ import pytest
 
 from dcnlab.lab.control import rpc, runtime
 from dcnlab.lab.control.rpc import Connection
+from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.methods import asking
@@ -182,6 +183,26 @@ def test_only_sockets_that_nobody_listens_at_are_removed(sockets: Path) -> None:
     assert path.exists()
     assert not runtime.in_use(path)
     assert not path.exists()
+
+
+def test_a_lab_that_ends_while_others_look_at_its_socket_disturbs_nobody(sockets: Path) -> None:
+    """Labs of one name come and go as guards have them do: the socket goes first, the listener then."""
+    path, failed = sockets / "short.sock", list[OSError]()
+
+    def come_and_go() -> None:
+        try:
+            for _ in range(1000):
+                with sandbox.listen(path):
+                    path.unlink()  # FileNotFoundError: somebody removed the socket of a lab that listens
+        except OSError as error:
+            failed.append(error)
+
+    labs = threading.Thread(target=come_and_go)
+    labs.start()
+    while labs.is_alive():
+        runtime.in_use(path)
+        assert all(one.alive for one in runtime.labs())
+    assert not failed
 
 
 def test_orders_of_several_threads_arrive_whole() -> None:
