@@ -55,10 +55,10 @@ check: test-packages $(VENV)/.dev ## lint, types, layers, fast tests: no privile
 labs: labs-together labs-alone ## real labs; they cover every topology and every scheme
 
 labs-together: test-packages $(VENV)/.dev # two for each of two processors: they often wait
-	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'lab and not quiet'
+	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'lab and not quiet' || $(BIN)/python -m tests.again
 
 labs-alone: test-packages $(VENV)/.dev # those that check times, after the others: they mostly wait
-	@$(BIN)/pytest -q -n 3 -m 'lab and quiet'
+	@$(BIN)/pytest -q -n 3 -m 'lab and quiet' || $(BIN)/python -m tests.again
 
 test: check labs ## check, then labs: everything in CI except vm-test
 
