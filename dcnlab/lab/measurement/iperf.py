@@ -162,7 +162,7 @@ class Iperf(Measurement[IperfResult]):
             return self._udp(end, sent, known, late)
         info = flow.info
         received = end.get("sum_received", {}).get("bits_per_second", 0.0)
-        if late and info is not None:  # only the sender's figures are complete
+        if late and info is not None and sent["seconds"]:  # only the sender's figures are complete
             received = 8 * info.acked / sent["seconds"]
         mbps = round(received / 1e6, 1 if received >= 1e6 else 3)
         seconds, retransmits = round(sent["seconds"], 3), sent.get("retransmits")

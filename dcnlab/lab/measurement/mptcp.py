@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.contract.fields import argument, server
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import mptcp
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.mptcp import MptcpProbe, Throughput
@@ -65,6 +66,8 @@ class Mptcp(Measurement[MptcpResult]):
             context.started()
             context.progress(0, 2, "tcp")
             single = throughput(0)
+            if not single.mbps:
+                raise LabError(f"TCP carried nothing from {self.a} to {self.b} within {self.seconds} s")
             context.progress(1, 2, "mptcp")
             multiple = throughput(paths)
         return MptcpResult(paths, single, multiple, round(multiple.mbps / single.mbps, 3))
