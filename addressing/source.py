@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.header import TAG_BITS, Forward, Header, NextHops, drop, only
@@ -58,8 +58,13 @@ class SourceRouted(Scheme):
 
     def usable(self, source: int, destination: int) -> list[tuple[ServerPath, int]]:
         """(path, tag) of the scheme's paths whose tags fit, the best path first."""
-        tagged = ((path, self.tag_of(path)) for path in self.candidate_paths(source, destination))
-        return [(path, tag) for path, tag in tagged if tag is not None]
+        return list(self._tagged(source, destination))
+
+    def _tagged(self, source: int, destination: int) -> Iterator[tuple[ServerPath, int]]:
+        for path in self.candidate_paths(source, destination):
+            tag = self.tag_of(path)
+            if tag is not None:
+                yield path, tag
 
     def alive(self, path: ServerPath, links: LinkState) -> bool:
         """True when every server of a path still reaches the next one directly."""
@@ -68,6 +73,9 @@ class SourceRouted(Scheme):
 
     def _shares(self, source: int, destination: int, links: LinkState) -> list[int]:
         """The tag of each share of the flows: that of its own path, or of the next path that is up."""
+        if self.max_paths == 1:  # most schemes, so no further paths are built
+            tagged = self._tagged(source, destination)
+            return [tag for path, tag in islice((one for one in tagged if self.alive(one[0], links)), 1)]
         paths = self.usable(source, destination)
         tags = [tag if self.alive(path, links) else None for path, tag in paths]
         shares = len(tags) if self.max_paths is None else min(self.max_paths, len(tags))

@@ -9,15 +9,23 @@ from topos.families.bcube import BCube
 
 
 def build_path_set(bcube: BCube, source: int, destination: int) -> Iterator[tuple[int, ...]]:
-    """The servers of each of the k + 1 node-disjoint paths between two servers, ends included.
+    """The servers of each of the k + 1 node-disjoint paths between two servers, ends included, the shortest
+    path first.
 
-    The path that corrects the digit of the highest level first comes first.  Where that digit is equal
-    already, the path changes it first and corrects it last.  A server's only path to itself is itself.
+    Among paths of one length the one that corrects the digit of the highest level first comes first.  Where
+    that digit is equal already, the path changes it first and corrects it last.  A server's only path to
+    itself is itself.
     """
     here, there = bcube.digits(source), bcube.digits(destination)
-    if here == there:
+    if source == destination:
         yield (source,)
         return
+    for hops in sorted(_changes(bcube, here, there), key=len):
+        yield _servers(bcube, here, hops)
+
+
+def _changes(bcube: BCube, here: tuple[int, ...], there: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
+    """The (level, digit) changes of each path."""
     k = bcube.k
     for first in range(k, -1, -1):
         order = [(first - step) % (k + 1) for step in range(k + 1)]
@@ -25,7 +33,7 @@ def build_path_set(bcube: BCube, source: int, destination: int) -> Iterator[tupl
         if here[first] == there[first]:
             aside = (here[first] + 1) % bcube.radices[first]
             hops = [(first, aside), *hops, (first, there[first])]
-        yield _servers(bcube, here, hops)
+        yield hops
 
 
 def _servers(bcube: BCube, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> tuple[int, ...]:

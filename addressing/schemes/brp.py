@@ -80,7 +80,14 @@ class Brp(SourceRouted):
         return 2 * self.max_hops
 
     def label(self, node: int) -> int:
-        return self._pack(self.bcube.digits(node))
+        if node not in self._labels:
+            self._labels[node] = self._pack(self.bcube.digits(node))
+        return self._labels[node]
+
+    @cached_property
+    def _labels(self) -> dict[int, int]:
+        """The cache of :meth:`label`, by node."""
+        return {}
 
     def tag_of(self, path: ServerPath) -> int | None:
         if len(path) - 1 > self.max_hops:
@@ -123,7 +130,7 @@ class Brp(SourceRouted):
 
     def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         """The parallel paths (BuildPathSet, Fig. 4), the shortest first."""
-        yield from sorted(build_path_set(self.bcube, source, destination), key=len)
+        return build_path_set(self.bcube, source, destination)
 
     def _switch_classes(self, at: int) -> Iterator[ForwardingClass]:
         level = self.bcube.level(at)

@@ -32,7 +32,7 @@ class BCubePaths(General):
     def parallel_paths(self, source: int, destination: int, weak: bool) -> tuple[NodePath, ...]:
         if weak or not self.bcube.k:  # the servers of a single switch are plain hosts
             return super().parallel_paths(source, destination, weak)
-        paths = sorted(build_path_set(self.bcube, source, destination), key=len)
+        paths = list(build_path_set(self.bcube, source, destination))
         return tuple(with_switches(self.bcube, path) for path in paths)
 
     def complete_graph(self, source: int, budget: float) -> CompleteGraph:

@@ -10,8 +10,8 @@ from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
+from dcnlab.evaluator.routing.exploring import explore
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
-from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import arrival_cost
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import forms_of

@@ -1,14 +1,13 @@
 """The packets towards one destination as a Markov chain, solved exactly.
 
 A state is a (node, header) pair; the scheme's ``next_hops`` gives its transitions.  Two states
-absorb: ``DELIVERED`` (at the destination) and ``LOST``.  ``next_hops`` is called once per state,
-however many sources lead to it.
+absorb: ``DELIVERED`` (at the destination) and ``LOST``.  :mod:`.exploring` finds the states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,11 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from addressing.header import Action, Deliver, Forward, Header
 from addressing.jit import compiled, inlined
-from addressing.scheme import Scheme
-from topos.arrays import Floats
-from topos.graph import ALL_UP, NONE, IntArray, LinkState
+from topos.arrays import Floats, Longs, Mask
+from topos.graph import NONE, IntArray
 
 DELIVERED, LOST = 0, 1
 #: Packets still in transit with less than this probability count as lost.
@@ -57,17 +54,6 @@ class Chain:
         return _settling_order(self.start, self.target)
 
     @cached_property
-    def ranked(self) -> tuple[list[int], dict[int, int]]:
-        """``order``, and the position of each state there, as Python values."""
-        order = self.order.tolist()
-        return order, {state: rank for rank, state in enumerate(order)}
-
-    @cached_property
-    def values(self) -> tuple[list[int], list[int], list[float], list[int]]:
-        """``start``, ``target``, ``weight`` and ``link`` as Python values."""
-        return self.start.tolist(), self.target.tolist(), self.weight.tolist(), self.link.tolist()
-
-    @cached_property
     def outcomes(self) -> Floats:
         """``[state, hops]``: the probability of delivery after exactly that many hops.
 
@@ -86,15 +72,59 @@ class Chain:
 
     def all_outcomes(self) -> Floats:
         """``[i, hops]``: as :meth:`outcome`, of the i-th source of ``initial_states``."""
-        options = [(i, *option) for i, several in enumerate(self.initial_states.values()) for option in several]
-        if not options:
+        rows, states, weights = self.beginnings
+        if not len(rows):
             return np.zeros((len(self.initial_states), 1))
-        rows, states, weights = (np.array(column) for column in zip(*options, strict=True))
         if self.settled[states].all():
-            return _mixed(rows, states, weights.astype(np.float64), self.outcomes, len(self.initial_states))
+            return _mixed(rows, states, weights, self.outcomes, len(self.initial_states))
         outcomes = [self.outcome(source) for source in self.initial_states]
         width = max(map(len, outcomes))
         return np.array([np.pad(row, (0, width - len(row))) for row in outcomes])
+
+    @cached_property
+    def beginnings(self) -> tuple[Longs, Longs, Floats]:
+        """``initial_states`` as arrays: the number of the source, the state, and the probability."""
+        options = [(i, *option) for i, several in enumerate(self.initial_states.values()) for option in several]
+        rows, states, weights = zip(*options, strict=True) if options else ((), (), ())
+        return np.array(rows, np.int64), np.array(states, np.int64), np.array(weights, np.float64)
+
+    def loads(self, link_count: int) -> tuple[Floats, int]:
+        """The expected packets per directed link when each source sends one, without those of sources whose
+        packets may be lost; and the number of the other sources."""
+        certain = self._certain
+        rows, states, weights = self.beginnings
+        sent = certain[rows]
+        mass = np.bincount(states[sent], weights[sent], minlength=self.size).astype(np.float64)
+        loads = np.zeros(link_count)
+        _carry(loads, mass, self.order, self.start, self.target, self.weight, self.link)
+        return loads, int(certain.sum())
+
+    def crossings(self) -> tuple[Longs, IntArray, Floats]:
+        """(number of links per source, links, shares): the directed links that a packet of each source crosses,
+        and how often in expectation; none where it may be lost."""
+        counts = np.zeros(len(self.initial_states), np.int64)
+        links: list[IntArray] = []
+        shares: list[Floats] = []
+        rows, states, weights = self.beginnings
+        for source in np.flatnonzero(self._certain).tolist():
+            chosen = slice(*np.searchsorted(rows, [source, source + 1]).tolist())
+            mass = np.bincount(states[chosen], weights[chosen], minlength=self.size).astype(np.float64)
+            crossed = _crossed(mass, self.order, self.start, self.target, self.weight, self.link)
+            counts[source] = len(crossed[0])
+            links.append(crossed[0])
+            shares.append(crossed[1])
+        whole = np.concatenate(links) if links else np.zeros(0, np.int32)
+        return counts, whole, np.concatenate(shares) if shares else np.zeros(0)
+
+    @cached_property
+    def _certain(self) -> Mask:
+        """Mask of the sources whose packets all arrive."""
+        safe = _never_lost(self.order, self.start, self.target)
+        rows, states, _ = self.beginnings
+        count = len(self.initial_states)
+        known: Mask = np.bincount(rows, minlength=count) > 0
+        known[rows[~safe[states]]] = False
+        return known
 
     @cached_property
     def settled(self) -> NDArray[np.bool_]:
@@ -135,96 +165,6 @@ def _add(a: Floats, b: Floats) -> Floats:
     longer = longer.copy()
     longer[: len(shorter)] += shorter
     return longer
-
-
-@dataclass
-class _Builder:
-    """Numbers the states in the order of discovery, and lists their transitions."""
-
-    scheme: Scheme
-    destination: int
-    down: Set[int]
-    known_down: LinkState
-    numbers: dict[tuple[int, Header], int] = field(default_factory=dict)
-    pending: list[tuple[int, Header]] = field(default_factory=list)
-    #: Per transition; port 0 where the packet is delivered or dropped at the node.
-    targets: list[int] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    ports: list[int] = field(default_factory=list)
-
-    def number(self, node: int, header: Header) -> int:
-        """The number of a state; assigns the next number to a new state."""
-        key = node, header
-        number = self.numbers.get(key)
-        if number is None:
-            self.numbers[key] = number = len(self.numbers) + 2
-            self.pending.append(key)
-        return number
-
-    def add_transitions(self, at: int, header: Header) -> None:
-        """List those of the next hops of a state."""
-        for action, weight in self.scheme.act(at, header, self.known_down):
-            target, port = self._leads_to(at, header, action)
-            self.targets.append(target)
-            self.weights.append(weight)
-            self.ports.append(port)
-
-    def _leads_to(self, at: int, header: Header, action: Action) -> tuple[int, int]:
-        """The state that an action leads to, and the port."""
-        if not isinstance(action, Forward):
-            return (DELIVERED if isinstance(action, Deliver) and at == self.destination else LOST), 0
-        fabric, port = self.scheme.fabric, action.port
-        end = fabric.peer(at, port)
-        if end is None or (self.down and fabric.link_at(at, port) in self.down):
-            return LOST, 0
-        return self.number(end.node, action.arrival(header, self.scheme.tag_bits, end.number)), port
-
-    def links(self, start: NDArray[np.int64]) -> IntArray:
-        """The directed link of each transition, of which those of state s begin at ``start[s]``."""
-        nodes = np.array([0, 0, *(node for node, _ in self.pending)], dtype=np.int32).repeat(np.diff(start))
-        ports = np.array(self.ports, dtype=np.int32)
-        links = self.scheme.fabric.adjacency.start[nodes] + ports - 1
-        return np.where(ports == 0, NONE, links).astype(np.int32)
-
-
-def explore(
-    scheme: Scheme,
-    destination: int,
-    sources: Iterable[int],
-    cost: IntArray,
-    down: LinkState = ALL_UP,
-    known_down: LinkState | None = None,
-) -> Chain:
-    """Build the chain of the packets from ``sources`` to ``destination``.
-
-    ``cost[v]`` is the number of hops that an arrival at v counts.  ``down`` are the failed links,
-    ``known_down`` those that the nodes know of (default: all).
-    """
-    builder = _Builder(scheme, destination, down.down, down if known_down is None else known_down)
-    initial_states = {
-        source: tuple(
-            (builder.number(source, header), weight)
-            for header, weight in scheme.headers(source, destination, builder.known_down)
-        )
-        for source in sources
-    }
-    begins = [0, 0, 0]
-    for node, header in builder.pending:
-        builder.add_transitions(node, header)
-        begins.append(len(builder.targets))
-    start = np.array(begins, dtype=np.int64)
-    link = builder.links(start)
-    arrival, crosses = np.zeros(len(link), dtype=np.int32), link != NONE
-    arrival[crosses] = cost[scheme.fabric.adjacency.peer[link[crosses]]]
-    return Chain(
-        start,
-        np.array(builder.targets, dtype=np.int32),
-        np.array(builder.weights, dtype=np.float64),
-        link,
-        arrival,
-        initial_states,
-        scheme.hop_bound(),
-    )
 
 
 @compiled
@@ -295,3 +235,59 @@ def _solve(
             for hops in range(width - cost[i]):
                 result[state, hops + cost[i]] += weight[i] * result[target[i], hops]
     return result
+
+
+@compiled
+def _never_lost(order: IntArray, start: NDArray[np.int64], target: IntArray) -> Mask:
+    """Mask of the states from which every packet is delivered."""
+    safe = np.zeros(len(start) - 1, np.bool_)
+    safe[DELIVERED] = True
+    for state in order:
+        if start[state] < start[state + 1]:
+            safe[state] = True
+            for i in range(start[state], start[state + 1]):
+                safe[state] = safe[state] and safe[target[i]]
+    return safe
+
+
+@compiled
+def _carry(
+    loads: Floats,
+    mass: Floats,
+    order: IntArray,
+    start: NDArray[np.int64],
+    target: IntArray,
+    weight: Floats,
+    link: IntArray,
+) -> None:
+    """Add to ``loads`` what packets of ``mass`` by state bring to each link."""
+    for state in order[::-1]:
+        if mass[state] > 0:
+            for i in range(start[state], start[state + 1]):
+                mass[target[i]] += mass[state] * weight[i]
+                if link[i] != NONE:
+                    loads[link[i]] += mass[state] * weight[i]
+
+
+@compiled
+def _crossed(
+    mass: Floats, order: IntArray, start: NDArray[np.int64], target: IntArray, weight: Floats, link: IntArray
+) -> tuple[IntArray, Floats]:
+    """The links that packets of ``mass`` by state cross, and how often: each link once, in order of travel."""
+    crossed, shares = [np.int32(0) for _ in range(0)], [0.0 for _ in range(0)]
+    for state in order[::-1]:
+        if mass[state] > 0:
+            for i in range(start[state], start[state + 1]):
+                sent = mass[state] * weight[i]
+                mass[target[i]] += sent
+                if link[i] == NONE:
+                    continue
+                place = 0
+                while place < len(crossed) and crossed[place] != link[i]:
+                    place += 1
+                if place < len(crossed):
+                    shares[place] += sent
+                else:
+                    crossed.append(link[i])
+                    shares.append(sent)
+    return np.array(crossed, dtype=np.int32), np.array(shares, dtype=np.float64)

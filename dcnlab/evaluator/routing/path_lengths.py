@@ -24,8 +24,8 @@ from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.graph.symmetry import servers_alike
 from dcnlab.evaluator.routing.blocks import Block, blocks
+from dcnlab.evaluator.routing.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Done, Joint, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
-from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import (
     always_shortest,
@@ -183,8 +183,8 @@ def path_lengths(
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
     ``apart`` is the result of :func:`single_distances` if the caller has it already.  ``generic``
-    evaluates the scheme state by state even where it has a vectorised form.  ``progress`` is called with
-    the share of the destinations that are done.
+    asks the rule for every header at every node, even where the scheme has a vectorised form.
+    ``progress`` is called with the share of the destinations that are done.
     """
     if not generic and not down and all_alike(scheme, pairs, hops):
         one = Pairs(pairs.destinations[:1], pairs.sources)
@@ -198,9 +198,10 @@ def path_lengths(
     counted = _counting(bound, pairs, cost, down, known_down, generic)
     total, done, every = EMPTY, 0, len(pairs.destinations)
     slow = counted is None or searches_of(bound) > 0
+    explorer = Explorer(bound, cost, down, known_down, merging=not generic)
     for block in blocks(graph, pairs, apart):
         for part in block.parts(_CHAINS) if slow else [block]:
-            joint = _from_chain(bound, part, cost, down, known_down) if counted is None else counted(part)
+            joint = _from_chain(explorer, part) if counted is None else counted(part)
             total = total.plus(PathLengths(joint, len(part.pairs), part.connected))
             done += len(part.pairs.destinations)
             progress(done / every)
@@ -371,12 +372,12 @@ def _by_node(block: Block, size: int) -> Levels:
     return distance
 
 
-def _from_chain(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, known_down: LinkState) -> Floats:
+def _from_chain(explorer: Explorer, block: Block) -> Floats:
     """``[hops, distance]``: the expected pairs of a block, by Markov chain."""
     total = EMPTY
     for _, to, sources, distance in block:
         others = sources != to
-        chain = explore(scheme, to, sources[others].tolist(), cost, down, known_down)
+        chain = explorer.chain(to, sources[others].tolist())
         chance, apart = chain.all_outcomes(), distance[others]
         reached = apart != UNREACHABLE
         joint = np.zeros((chance.shape[1], block.farthest + 1))

@@ -14,8 +14,9 @@ import numpy as np
 from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.routing.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
-from dcnlab.evaluator.routing.markov import DELIVERED, Chain, explore
+from dcnlab.evaluator.routing.markov import DELIVERED, Chain
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
@@ -59,8 +60,10 @@ def sample_paths(
     if shares is not None:
         _from_shares(bound.fabric, shares, links, delivered, packets, sources, ends, seed, down)
     else:
+        cost = arrival_cost(bound.fabric, "links")
+        explorer = Explorer(bound, cost, down, known_down, merging=not generic)
         for i, to in enumerate(ends.tolist()):
-            _from_chain(bound, links, delivered, packets[i], sources, to, seed, down, known_down)
+            _from_chain(explorer, links, delivered, packets[i], sources, to, seed)
     return _trimmed(links, delivered)
 
 
@@ -125,19 +128,16 @@ def _from_shares(
 
 
 def _from_chain(
-    scheme: Scheme,
+    explorer: Explorer,
     links: IntArray,
     delivered: Mask,
     packets: Longs,
     sources: IntArray,
     to: int,
     seed: int,
-    down: LinkState,
-    known_down: LinkState,
 ) -> None:
     """Draw one state after the other; the first draw chooses among the initial headers."""
-    cost = arrival_cost(scheme.fabric, "links")
-    chain = explore(scheme, to, np.unique(sources[packets]).tolist(), cost, down, known_down)
+    chain = explorer.chain(to, np.unique(sources[packets]).tolist())
     begin = np.array([_initial_state(chain, int(sources[packet]), int(packet), seed) for packet in packets])
     _follow_chain(links, delivered, packets, begin, chain.start, chain.target, chain.weight, chain.link, seed)
 

@@ -7,7 +7,6 @@ Weighted next hops split a flow in their exact proportions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 import numba
 import numpy as np
@@ -18,8 +17,8 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.routing.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
-from dcnlab.evaluator.routing.markov import LOST, Chain, explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
@@ -105,7 +104,8 @@ def flows(
         return _from_source_routes(bound.fabric, forms.source_routes, pairs, down)
     if forms.shares is not None:
         return _from_shares(bound.fabric, forms.shares, pairs, down)
-    return _from_chain(bound, pairs, down, known_down)
+    cost = arrival_cost(bound.fabric, "links")
+    return _from_chain(Explorer(bound, cost, down, known_down, merging=not generic), pairs)
 
 
 def _pairs(traffic: Traffic) -> Pairs:
@@ -187,45 +187,9 @@ def _links_along(out: IntArray, row: Longs, sources: IntArray, start: Longs, pee
     return links
 
 
-def _from_chain(scheme: Scheme, pairs: Pairs, down: LinkState, known_down: LinkState) -> Flows:
-    cost = arrival_cost(scheme.fabric, "links")
-    links: list[int] = []
-    shares: list[float] = []
-    start = [0]
+def _from_chain(explorer: Explorer, pairs: Pairs) -> Flows:
+    rows = []
     for position, to in enumerate(pairs.destinations.tolist()):
-        sources = pairs.of(position).tolist()
-        chain = explore(scheme, to, sources, cost, down, known_down)
-        for source in sources:
-            crossed = crossings(chain, source)
-            links.extend(crossed)
-            shares.extend(crossed.values())
-            start.append(len(links))
-    return Flows(
-        *_ends(pairs), np.array(start, dtype=np.int64), np.array(links, dtype=np.int32), np.array(shares)
-    )
-
-
-def crossings(chain: Chain, source: int) -> dict[int, float]:
-    """The expected number of times that a packet from ``source`` crosses each directed link; empty
-    when the packet may be lost."""
-    mass = dict(chain.initial_states[source])
-    crossed: dict[int, float] = {}
-    if not all(chain.settled[state] for state in mass):
-        return {}
-    order, ranks = chain.ranked
-    start, targets, weights, links = chain.values
-    waiting = [-ranks[state] for state in mass]
-    heapify(waiting)
-    while waiting:
-        state = order[-heappop(waiting)]
-        here = mass.pop(state)
-        if state == LOST:
-            return {}
-        for i in range(start[state], start[state + 1]):
-            share, target, link = here * weights[i], targets[i], links[i]
-            if target not in mass:
-                heappush(waiting, -ranks[target])
-            mass[target] = mass.get(target, 0.0) + share
-            if link != NONE:
-                crossed[link] = crossed.get(link, 0.0) + share
-    return crossed
+        rows.append(explorer.chain(to, pairs.of(position).tolist()).crossings())
+    counts, links, shares = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return Flows(*_ends(pairs), np.concatenate([[0], np.cumsum(counts)]), links, shares)

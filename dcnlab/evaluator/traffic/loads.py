@@ -20,12 +20,11 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.routing.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
-from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of, loads_of
-from dcnlab.evaluator.traffic.flows import crossings
 from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
@@ -81,7 +80,8 @@ def carried_load(
     """As :func:`link_loads`, together with the number of pairs delivered, in one pass over the paths."""
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     forms = Forms() if generic else forms_of(bound, known_down)
-    load = _from_chain(bound, down, known_down)
+    cost = arrival_cost(bound.fabric, "links")
+    load = _from_chain(Explorer(bound, cost, down, known_down, merging=not generic))
     if forms.rule is not None:
         load = _from_next_hops(bound, forms.rule, down)
     elif forms.source_routes is not None:
@@ -103,19 +103,13 @@ def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
     return demand
 
 
-def _from_chain(scheme: Scheme, down: LinkState, known_down: LinkState) -> BlockLoads:
-    cost = arrival_cost(scheme.fabric, "links")
-
+def _from_chain(explorer: Explorer) -> BlockLoads:
     def load(part: Pairs) -> tuple[Floats, int]:
-        total, delivered = np.zeros(len(scheme.fabric.adjacency.peer)), 0
+        total, delivered = np.zeros(len(explorer.usable)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = [s for s in part.of(i).tolist() if s != to]
-            chain = explore(scheme, to, sources, cost, down, known_down)
-            for source in sources:
-                crossed = crossings(chain, source)
-                delivered += bool(crossed)
-                for link, share in crossed.items():
-                    total[link] += share
+            loads, arrived = explorer.chain(to, sources).loads(len(total))
+            total, delivered = total + loads, delivered + arrived
         return total, delivered
 
     return load
