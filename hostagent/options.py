@@ -39,6 +39,11 @@ class Options:
         "Relays with a full buffer drop packets (none), or neighbours hold them back (credits).", default="none"
     )
     buffers: int = param("Frames per buffer of a relay; 0: unlimited, or 10 with credits.", low=0, default=0)
+    virtual_channels: str = param(
+        "With credits: escape, one, datelines (tori), or a number per destination, such as 0,1,0"
+        " (docs/throughput.md).",
+        default="escape",
+    )
     autoconfigure: bool = param("Start servers without addresses; they configure themselves.", default=False)
     offloads: bool = param(
         "Checksum and segmentation offload on hosts (default: as `dcnlab doctor --calibrate` found).",

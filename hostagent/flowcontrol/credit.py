@@ -35,7 +35,7 @@ from typing import Generic, NamedTuple, TypeVar
 from addressing.fields.checksum import checksum
 from hostagent.forwarding import packet
 
-#: The virtual channels: the scheme's own next hops, and the escape channel when none of them has room.
+#: Two virtual channels: the scheme's own next hops, and the escape channel when none of them has room.
 ADAPTIVE, ESCAPE = 0, 1
 #: Marks control frames.
 CONTROL = 63

@@ -24,8 +24,6 @@ from topos.fabric import Fabric
 QUERY_TIMEOUT = 0.05
 #: The longest time between two notices of a restart to a neighbour that does not answer.
 _LONGEST_PAUSE = 1.0
-#: Virtual channels, each with a buffer.
-CHANNELS = 2
 
 
 @dataclass(eq=False, slots=True)
@@ -77,8 +75,11 @@ class CreditState:
     Without credits there is one buffer per port, as large as its virtual channels together.
     """
 
-    def __init__(self, agent: Agent, buffers: int, credits: bool, generation: int = 0) -> None:
-        """``generation``: how often the agent was started again."""
+    def __init__(
+        self, agent: Agent, buffers: int, credits: bool, generation: int = 0, channels: int = 2
+    ) -> None:
+        """``generation``: how often the agent was started again; ``channels``: of each link."""
+        self._channels = channels
         self.credits = credits
         self.counters: Counter[str] = Counter()
         self.queues: dict[tuple[int, int, int], Queue] = {}
@@ -104,8 +105,8 @@ class CreditState:
         """The buffer for a frame; None when no server behind the port can have sent it."""
         key = (port, mark.server, mark.channel) if self.credits else (port, 0, ADAPTIVE)
         queue = self.queues.get(key)
-        if queue is None and mark.channel < CHANNELS and mark.server in self._senders(port):
-            limit = self._window(port) if self.credits else CHANNELS * self._buffers
+        if queue is None and mark.channel < self._channels and mark.server in self._senders(port):
+            limit = self._window(port) if self.credits else self._channels * self._buffers
             queue = self.queues[key] = Queue(*key, ReceiveBuffer(limit))
         return queue
 
@@ -176,7 +177,7 @@ class CreditState:
         for entry in control_entries(slot, end):
             if entry.channel == RESTART:
                 self._handle_restart(entry, port, server)
-            elif entry.channel >= CHANNELS:
+            elif entry.channel >= self._channels:
                 return False
             elif not self.agreed(port, server):
                 continue
@@ -199,7 +200,7 @@ class CreditState:
         self._answers_due.add(neighbour)
         if self._generations.get(neighbour) != entry.number:
             self._generations[neighbour] = entry.number
-            for channel in range(CHANNELS):
+            for channel in range(self._channels):
                 self._begin_anew(*neighbour, channel)
 
     def _begin_anew(self, port: int, server: int, channel: int) -> None:
@@ -254,7 +255,7 @@ class CreditState:
             yield CreditReport(True, RESTART, self._generations[port, server])
         if (port, server) in self._notices_due:
             yield CreditReport(False, RESTART, self._generation)
-        for channel in range(CHANNELS):
+        for channel in range(self._channels):
             queue, send_window = (of.get((port, server, channel)) for of in (self.queues, self._send_windows))
             if isinstance(queue, Queue) and (port, server) in self._credits_due:
                 queue.buffer.reported = queue.buffer.freed

@@ -3,8 +3,9 @@
 :class:`Relay` wraps an :class:`~hostagent.forwarding.agent.Agent`, which still decides on next hops.  Frames
 wait in the buffer of the channel by which they came, in order.  They leave by a next hop that has a credit and
 an interface that accepts frames.  With credits no packet is dropped for a full buffer: a packet that has no
-credit for any next hop takes the escape channel (:mod:`hostagent.flowcontrol.escape`) and stays there.  Without
-credits, packets that find a buffer full are dropped; the memory is the same, so that both can be compared.
+credit for any next hop takes the escape channel (:mod:`hostagent.flowcontrol.escape`) and stays there.  With
+other virtual channels (:mod:`hostagent.flowcontrol.virtual_channels`) it waits.  Without credits, packets that
+find a buffer full are dropped; the memory is the same, so that both can be compared.
 
 Like the agent it has neither sockets nor clocks.  It is no :class:`hostagent.state_machine.StateMachine`: it
 works on packets in slots, so that they are not copied on arrival.
@@ -18,25 +19,22 @@ from dataclasses import dataclass
 
 from addressing.scheme import Scheme
 from hostagent.flowcontrol.credit import ADAPTIVE, CONTROL, ESCAPE, MAX_WINDOW, CreditTag, ReceiveBuffer
-from hostagent.flowcontrol.credit_state import CHANNELS, CreditState, Queue, QueuedPacket
+from hostagent.flowcontrol.credit_state import CreditState, Queue, QueuedPacket
 from hostagent.flowcontrol.escape import Escape, Leg
+from hostagent.flowcontrol.virtual_channels import FlowControlError, read
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import CONSUMED, TO_HOST, ForwardingDecision, NextHop
 from topos.graph import LinkState
 
-__all__ = ["CHANNELS", "FlowControlError", "Relay", "check"]
+__all__ = ["FlowControlError", "Relay", "check"]
 
 _IP = tuple(kind.to_bytes(2, "big") for kind in (packet.IPV4, packet.IPV6))
 
 
-class FlowControlError(ValueError):
-    """Relays of that scheme and fabric cannot have such buffers; one line for the user."""
-
-
-def check(scheme: Scheme, buffers: int, credits: bool) -> None:
+def check(scheme: Scheme, buffers: int, credits: bool, virtual_channels: str = "escape") -> None:
     """Raise FlowControlError if relays cannot have such buffers."""
-    fabric = scheme.fabric
+    fabric, channels = scheme.fabric, read(virtual_channels, scheme.fabric)
     if not fabric.relaying:
         raise FlowControlError(f"{fabric.spec}: its servers do not relay packets, so they have no buffers")
     if not 1 <= buffers <= MAX_WINDOW:
@@ -58,7 +56,7 @@ def check(scheme: Scheme, buffers: int, credits: bool) -> None:
         raise FlowControlError(
             f"{scheme.name}: switches choose among next hops, so a sender does not know whose buffer it uses"
         )
-    missing = escape.unreached()
+    missing = escape.unreached() if channels.escape else []
     if missing:
         a, b = map(fabric.name, missing[0])
         raise FlowControlError(f"{fabric.spec}: no up*/down* route from {a} to {b}, so credits could deadlock")
@@ -78,12 +76,14 @@ class Relay:
     """The buffers of one server, and which packet may leave when."""
 
     def __init__(
-        self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None, generation: int = 0
-    ) -> None:
+        self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None, generation: int = 0,
+        virtual_channels: str = "escape",
+    ) -> None:  # fmt: skip
         """``escape``: the escape routes under the agent's scheme, if they are computed already; ``generation``:
         how often the agent was started again."""
         self.agent = agent
-        self.credit_state = CreditState(agent, buffers, credits, generation)
+        self._channels = read(virtual_channels, agent.scheme.fabric)
+        self.credit_state = CreditState(agent, buffers, credits, generation, self._channels.count)
         #: Ports whose interface accepts nothing at the moment; the driver maintains this.
         self.blocked: set[int] = set()
         self.counters: Counter[str] = Counter()
@@ -192,7 +192,7 @@ class Relay:
             self._remove(queue)
             self._drop_with_icmp(queue, slot, now)
             return None
-        if queue.channel == ESCAPE and not self._escape_legs(queue, waiting):
+        if self._escapes(queue) and not self._escape_legs(queue, waiting):
             self._remove(queue)
             self._count("dropped: no escape route")
             return None
@@ -219,14 +219,14 @@ class Relay:
         if self.credit_state.credits:
             number = self.credit_state.send_window(hop.port, hop.server, hop.channel).take(now)
             data[16:22] = self.credit_state.tag(hop.port, hop.server, hop.channel, number).encode()
-            self.counters["escaped"] += hop.channel == ESCAPE
+            self.counters["escaped"] += self._channels.escape and hop.channel == ESCAPE
         return bytes(data)
 
     def _choose(
         self, queue: Queue, waiting: QueuedPacket, decision: ForwardingDecision
     ) -> VirtualChannelHop | None:
         """The next hop that a packet takes now; None while it has to wait."""
-        if queue.channel == ESCAPE:
+        if self._escapes(queue):
             return self._escape_hop(queue, waiting, decision)
         next_hops = decision.weighted()
         if len(next_hops) > 1 and self.agent.load_balance == "flow":
@@ -252,19 +252,26 @@ class Relay:
         return hops[-1][0]
 
     def _adaptive_hop(self, exit_: NextHop, waiting: QueuedPacket) -> VirtualChannelHop | None:
-        """A next hop on the adaptive channel, if there is a credit for it."""
+        """A next hop of the scheme's, on its virtual channel, if there is a credit for it."""
         if not self.credit_state.credits:
             return VirtualChannelHop(exit_.port, 0, ADAPTIVE, exit_.addresses)
         server = self._next_server(exit_.port, waiting.target, exit_.addresses)
-        if server is None or not self.credit_state.room(exit_.port, server, ADAPTIVE):
+        if server is None:
             return None
-        return VirtualChannelHop(exit_.port, server, ADAPTIVE, exit_.addresses)
+        channel = self._channels.choose(self.agent.node, server, self.agent.nodes.get(waiting.target, server))
+        if not self.credit_state.room(exit_.port, server, channel):
+            return None
+        return VirtualChannelHop(exit_.port, server, channel, exit_.addresses)
+
+    def _escapes(self, queue: Queue) -> bool:
+        """Whether the packets of a buffer are on the escape channel."""
+        return self._channels.escape and queue.channel == ESCAPE
 
     def _escape_hop(
         self, queue: Queue, waiting: QueuedPacket, decision: ForwardingDecision
     ) -> VirtualChannelHop | None:
         """A next hop on the escape channel that has a credit and an interface that accepts frames."""
-        if not self.credit_state.credits:
+        if not (self.credit_state.credits and self._channels.escape):
             return None
         here, failed = self.agent.node, self.agent.links.down
         for leg in self._escape_legs(queue, waiting):
@@ -282,7 +289,7 @@ class Relay:
         if destination is None:
             return ()
         here = self.agent.node
-        descending = queue.channel == ESCAPE and self._escape.down(queue.sender, here)
+        descending = self._escapes(queue) and self._escape.down(queue.sender, here)
         # While servers learn of failures, a packet that came down by old ranks may have to go up by new ones.
         return self._escape.routes(here, destination, descending) or self._escape.routes(
             here, destination, False

@@ -162,6 +162,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
     credits: bool = True
     links: LinkState = ALL_UP
     load_balance: LoadBalance = "packet"
+    virtual_channels: str = "escape"
     sent: Counter[tuple[int, int]] = field(default_factory=Counter)
     #: Packets received and waiting when something last moved, and when that was.
     _last: tuple[int, int] = field(default=(0, 0), init=False)
@@ -182,7 +183,8 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
         agent = Agent(
             self.scheme, node, self._addresses, random.Random(f"{self.seed}:{node}"), self.load_balance
         )
-        relay = Relay(agent, self.buffers, self.credits, None if self.links else self._escape)
+        escape = None if self.links else self._escape
+        relay = Relay(agent, self.buffers, self.credits, escape, virtual_channels=self.virtual_channels)
         if self.links:
             relay.apply_link_state(self.links)
         return Host(relay)

@@ -148,7 +148,10 @@ class AgentFactory:
         from hostagent.runtime.buffered_io import BufferedAgentIO
 
         shared = None if links else self._escape
-        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared, generation)
+        relay = Relay(
+            agent, options.buffers, options.flow_control == "credits", shared, generation,
+            options.virtual_channels,
+        )  # fmt: skip
         return BufferedAgentIO(relay, devices, self._buffers, report, self._key, generation)
 
     @cached_property
@@ -157,7 +160,8 @@ class AgentFactory:
         from hostagent.flowcontrol.escape import Escape
 
         escape = Escape(self._scheme)
-        return escape.prepare() if self.options.flow_control == "credits" else escape
+        taken = self.options.flow_control == "credits" and self.options.virtual_channels == "escape"
+        return escape.prepare() if taken else escape
 
 
 def _precompute(scheme: Scheme) -> None:

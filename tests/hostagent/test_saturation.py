@@ -126,6 +126,31 @@ def test_no_packet_waits_for_good_when_servers_learn_of_failures_one_by_one(
     assert network.received == received + len(pairs)
 
 
+#: Servers 0 to 3 are a ring: each sends to the one after the next, as those of the other rows do through them.
+AROUND = [(row + at, (at + 2) % 4) for row in range(0, 16, 4) for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "buffers", "ends"),
+    [
+        ("torus:4x4", "dor", 1, "datelines"),
+        ("torus:4x4", "dor", 2, "escape"),
+        ("torus:4x4", "dor", 2, "0,0,0,1,0,0,0,1,0,0,0,1,0,0,0,1"),
+        ("clot:4x4", "pow", 3, ",".join(map(str, range(16)))),
+    ],
+)
+def test_packets_wait_for_ever_with_one_virtual_channel_and_not_with_those_that_end_a_cycle(
+    spec: str, name: str, buffers: int, ends: str
+) -> None:
+    for virtual_channels in ("one", ends):
+        network = SaturationSimulation(bound(spec, name), buffers, virtual_channels=virtual_channels, seed=1)
+        network.send(AROUND, 20)
+        assert network.run() is (virtual_channels == ends)
+        assert (network.received == 20 * len(AROUND)) is (virtual_channels == ends)
+        assert network.counts()["dropped: no buffer"] == 0
+        assert (network.counts()["escaped"] > 0) <= (virtual_channels == "escape")
+
+
 @pytest.mark.parametrize("pattern", ["incast", "all"])
 def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
     servers = range(12)

@@ -18,8 +18,13 @@ from dcnlab.lab.options.config import resolve
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
+    from addressing.scheme import Scheme
     from dcnlab.evaluator.deadlock.analysis import Deadlock
     from topos.fabric import Fabric
+
+
+#: Packets of each flow along a cycle.
+_FRAMES = 40
 
 
 class Switching(StrEnum):
@@ -38,6 +43,7 @@ def _optional_picture(context: typer.Context, path: Path | None) -> Path | None:
 @command(
     "dcnlab deadlock torus:4x4 --scheme dor",
     "dcnlab deadlock clot:4x4 --scheme pow --switching credits",
+    "dcnlab deadlock torus:4x4 --scheme dor --switching credits --lab",
 )
 def deadlock(
     topology: Topology,
@@ -57,6 +63,14 @@ def deadlock(
         str, typer.Option(help="Random failures, as shares or numbers: links=5%,servers=2.")
     ] = "",
     seed: options.Seed = 1,
+    labs: Annotated[
+        bool,
+        typer.Option(
+            "--lab",
+            help="With `--switching credits`: send packets along the cycle in labs, with one virtual channel,"
+            " with those that end it, and with the escape channel.",
+        ),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Find whether the routes of a scheme can deadlock where nothing is dropped.
@@ -72,6 +86,10 @@ def deadlock(
     from dcnlab.evaluator.seeds import network_of
     from topos.registry import with_seed
 
+    if labs and (failures or switching is not Switching.credits):
+        raise UsageError(
+            "--lab: labs have credits and no failures: write --switching credits, without --failures"
+        )
     try:
         fabric, bound = resolve(with_seed(topology, seed), scheme)
         failed = failing.draw(fabric, failures, seed)
@@ -80,6 +98,8 @@ def deadlock(
     except SpecError as error:
         raise UsageError(str(error)) from error
     figures = analysis.as_dict(fabric.name)
+    if labs and analysis.cycle:
+        figures["labs"] = _in_labs(bound, analysis, topology, scheme, json)
     if output is not None:
         _draw(fabric, analysis, scheme, output)
     if json:
@@ -89,6 +109,35 @@ def deadlock(
     else:
         _show(fabric, scheme, figures)
     raise typer.Exit(0 if figures["deadlock_free"] else 1)
+
+
+def _in_labs(
+    bound: Scheme, analysis: Deadlock, topology: str, scheme: str, quiet: bool
+) -> list[dict[str, Any]]:
+    """What arrives of packets sent along the cycle, by virtual channels."""
+    from dcnlab.cli.commands.overload import sustainable_rate
+    from dcnlab.cli.launching import stages
+    from dcnlab.evaluator.deadlock.senders import along, narrowest
+    from dcnlab.lab.client import Lab
+    from dcnlab.lab.measurement.overload import Overload
+
+    fabric, (count, chosen_by) = bound.fabric, analysis.virtual_channels
+    ends = "datelines" if chosen_by == "datelines" else ",".join(map(str, analysis.layer.tolist()))
+    pairs = tuple((fabric.name(a), fabric.name(b)) for a, b in along(bound, analysis))
+    rows = []
+    for name, text, channels in (("one", "one", 1), (f"by {chosen_by}", ends, count), ("escape", "escape", 2)):
+        lab = Lab(topology, scheme, flow_control="credits", virtual_channels=text, load_balance="packet",
+                  buffers=narrowest(fabric), rate=sustainable_rate(fabric))  # fmt: skip
+        with stages(quiet=quiet) as stage:
+            lab.start(stage)
+        try:
+            found = lab.measure(Overload(frames=_FRAMES, pairs=pairs))
+        finally:
+            lab.stop()
+        sent = len(pairs) * _FRAMES
+        rows.append({"virtual_channels": channels, "chosen": name, "flows": len(pairs), "packets": sent,
+                     "arrived": found.received, "waiting": found.buffered})  # fmt: skip
+    return rows
 
 
 def _draw(fabric: Fabric, analysis: Deadlock, scheme: str, path: Path) -> None:
@@ -130,6 +179,13 @@ def _show(fabric: Fabric, scheme: str, figures: dict[str, Any]) -> None:
         f" {figures['chosen_by']}, have none"
     )
     table(("channel", "a packet there for"), [(f"{c['from']} - {c['to']}", c["destination"]) for c in cycle])
+    _show_datelines(figures)
+    if "labs" in figures:
+        columns = ("in a lab: virtual channels", "chosen", "flows", "packets", "arrived", "waiting in buffers")
+        table(columns, [tuple(row.values()) for row in figures["labs"]])
+
+
+def _show_datelines(figures: dict[str, Any]) -> None:
     if figures["datelines"] is None:
         return
     left = figures["datelines"]["cycle"]

@@ -74,6 +74,7 @@ def overload(
         int | None, typer.Option(min=1, help="Full frames per flow; by default some thousands in all.")
     ] = None,
     load_balance: Annotated[LoadBalance, of_lab("load_balance")] = "packet",
+    virtual_channels: Annotated[str, of_lab("virtual_channels")] = "escape",
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
     offline: Annotated[
         bool, typer.Option("--offline", help="The same relays with a virtual clock and links of 1 Gb/s.")
@@ -82,18 +83,19 @@ def overload(
 ) -> None:
     """Send more than a network takes, with credits and without: what is lost, and where.
 
-    Exit 0 when no frame was lost with credits.
+    Exit 0 when no frame was lost with credits. With other virtual channels than `escape`, packets may wait for
+    each other for ever (`dcnlab deadlock`).
     """
     config = LabConfig.of(topology, scheme, rate=rate or "1bit", buffers=buffers, load_balance=load_balance)
     bound = config.validate()
     for control in flow_control:
-        bound = replace(config, flow_control=control.value).validate()
+        bound = _with(config, control, virtual_channels).validate()
     fabric = bound.fabric
     wanted = {name: frames or _default_frames(name, fabric.servers) for name in pattern}
-    rate = "1Gbit" if offline else rate or _sustainable_rate(fabric)
+    rate = "1Gbit" if offline else rate or sustainable_rate(fabric)
     rows = []
     for control in flow_control:
-        one = replace(config, rate=rate, flow_control=control.value)
+        one = replace(_with(config, control, virtual_channels), rate=rate)
         run = _offline(bound, one, target) if offline else _in_lab(one, target, json)
         rows += [
             {"pattern": name.value, "flow_control": control.value, **measured.to_json()}
@@ -106,13 +108,20 @@ def overload(
     raise typer.Exit(0 if held else 1)
 
 
+def _with(config: LabConfig, control: FlowControl, virtual_channels: str) -> LabConfig:
+    """The options of a lab; only one with credits has virtual channels."""
+    if control is FlowControl.credits:
+        return replace(config, flow_control="credits", virtual_channels=virtual_channels)
+    return replace(config, flow_control="none")
+
+
 def _default_frames(pattern: Pattern, servers: int) -> int:
     """Frames per flow unless --frames is given."""
     flows = servers - 1 if pattern is Pattern.incast else servers * (servers - 1)
     return max(1, _PACKETS[pattern] // flows)
 
 
-def _sustainable_rate(fabric: Fabric) -> str:
+def sustainable_rate(fabric: Fabric) -> str:
     """A bandwidth of every link with which agents keep up."""
     return f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.link_ends)) // 1000}Kbit"
 

@@ -9,5 +9,6 @@ dependencies.py     which links packets to one destination wait for, under all b
 between_servers.py  channels as labs have them with credits: from server to server
 datelines.py        the two virtual channels of each link of a torus
 cycles.py           cycles: whether there is one, and a shortest one
+senders.py          who has to send what, so that packets wait as in a cycle
 analysis.py         a scheme's dependencies, a shortest cycle, and layers (virtual channels) that have none
 """

@@ -30,6 +30,8 @@ Rule = Callable[[IntArray], IntArray]
 SourceRoutes = Callable[[IntArray, IntArray], IntArray]
 #: destinations -> shares[destination, link]
 Shares = Callable[[IntArray], NDArray[np.float64]]
+#: sources, destinations -> (row starts, links, shares): the links that the packets of each pair cross
+Crossings = Callable[[IntArray, IntArray], tuple[Longs, IntArray, NDArray[np.float64]]]
 #: sources, destinations, cost -> hops[destination, source]
 Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 #: sources, destinations, cost -> hops[pair]

@@ -11,6 +11,7 @@ from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing import vector
 from dcnlab.evaluator.routing.forms import (
+    Crossings,
     Joint,
     Lengths,
     Loads,
@@ -124,6 +125,12 @@ def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:
 def shares_of(scheme: Scheme, known_down: LinkState) -> Shares | None:
     """The shares of ``scheme`` while ``known_down`` is known to be down; None without such a form."""
     return cast(Shares | None, _bound(scheme, known_down, "shares"))
+
+
+def crossings_of(scheme: Scheme, known_down: LinkState) -> Crossings | None:
+    """The links that packets of ``scheme`` cross where their paths follow from no other form: where nodes read
+    more than the destination.  None without such a form."""
+    return cast(Crossings | None, _bound(scheme, known_down, "crossings"))
 
 
 def tables_of(scheme: Scheme) -> Tables | None:

@@ -18,10 +18,10 @@ from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.routing.exploring import Explorer
-from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
+from dcnlab.evaluator.routing.forms import Crossings, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import Forms, forms_of
+from dcnlab.evaluator.routing.vectorized import Forms, crossings_of, forms_of
 from dcnlab.traffic.patterns import Traffic
 from topos.arrays import Floats, Longs
 from topos.fabric import Fabric
@@ -104,6 +104,9 @@ def flows(
         return _from_source_routes(bound.fabric, forms.source_routes, pairs, down)
     if forms.shares is not None:
         return _from_shares(bound.fabric, forms.shares, pairs, down)
+    each = None if generic or down else crossings_of(bound, known_down)
+    if each is not None:
+        return from_crossings(each, pairs)
     cost = arrival_cost(bound.fabric, "links")
     return _from_chain(Explorer(bound, cost, down, known_down, merging=not generic), pairs)
 
@@ -160,6 +163,14 @@ def _from_shares(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) 
         links.append(rows[1])
         parts.append(rows[2])
     return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(links), np.concatenate(parts))
+
+
+def from_crossings(each: Crossings, pairs: Pairs) -> Flows:
+    """The flows of the pairs, whose links a scheme computes pair by pair."""
+    singly = Pairs(pairs.destinations, tuple(map(pairs.of, range(len(pairs.destinations)))))
+    sources, destinations = _ends(singly)
+    start, links, shares = each(sources, destinations)
+    return Flows(sources, destinations, start, links, shares)
 
 
 def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:

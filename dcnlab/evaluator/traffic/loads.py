@@ -21,10 +21,11 @@ from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.routing.exploring import Explorer
-from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
+from dcnlab.evaluator.routing.forms import Crossings, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import Forms, forms_of, loads_of
+from dcnlab.evaluator.routing.vectorized import Forms, crossings_of, forms_of, loads_of
+from dcnlab.evaluator.traffic.flows import from_crossings
 from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
@@ -82,12 +83,15 @@ def carried_load(
     forms = Forms() if generic else forms_of(bound, known_down)
     cost = arrival_cost(bound.fabric, "links")
     load = _from_chain(Explorer(bound, cost, down, known_down, merging=not generic))
+    each = None if generic or down else crossings_of(bound, known_down)
     if forms.rule is not None:
         load = _from_next_hops(bound, forms.rule, down)
     elif forms.source_routes is not None:
         load = _from_source_routes(bound, forms.source_routes, down)
     elif forms.shares is not None:
         load = _from_shares(bound.fabric, forms.shares, down)
+    elif each is not None:
+        load = _from_crossings(bound.fabric, each)
     total, delivered = np.zeros(len(scheme.fabric.adjacency.peer)), 0
     for part in pairs.chunks(_block(scheme.fabric.size)):
         loads, count = load(part)
@@ -149,6 +153,18 @@ def _from_shares(fabric: Fabric, shares: Shares, down: LinkState) -> BlockLoads:
     def load(part: Pairs) -> tuple[Floats, int]:
         split, demand = Splits.of(fabric, shares, part.destinations, down), _demand(part, fabric.size)
         return split.loads(demand), split.delivered(demand)
+
+    return load
+
+
+def _from_crossings(fabric: Fabric, each: Crossings) -> BlockLoads:
+    def load(part: Pairs) -> tuple[Floats, int]:
+        total, delivered = np.zeros(len(fabric.adjacency.peer)), 0
+        for some in part.chunks(16):
+            flows = from_crossings(each, some)
+            total += flows.loads(len(total))
+            delivered += int(flows.delivered.sum())
+        return total, delivered
 
     return load
 

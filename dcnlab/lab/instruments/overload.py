@@ -40,7 +40,7 @@ PAYLOAD = 1472
 #: Packets that a source keeps in its host's queue.
 _MAX_QUEUED = 32
 #: Seconds without an arrival after which missing packets count as lost; the longer one while buffers are
-#: not empty.
+#: not empty, or not all packets are sent.
 _IDLE_TIMEOUT, _STALL_TIMEOUT = 1.5, 15.0
 #: Seconds between two looks at how much has arrived.
 _LOOK = 0.02
@@ -225,7 +225,8 @@ class Traffic:
             states = at_once(self.probes, lambda probe: probe.state())
             received = sum(one["received"] for one in states)
             progress(received, total)
-            if received >= total or self._over(min(one["idle"] for one in states)):
+            unsent = total - sum(one["sent"] for one in states)
+            if received >= total or self._over(min(one["idle"] for one in states), unsent):
                 break
             time.sleep(_LOOK)
         last = max(one["last"] - probe.ahead for one, probe in zip(states, self.probes, strict=True))
@@ -245,9 +246,9 @@ class Traffic:
             ports |= zip(some, probe.listen(some), strict=True)
         return ports
 
-    def _over(self, idle: float) -> bool:
+    def _over(self, idle: float, unsent: int) -> bool:
         """Whether no packet will arrive any more, after ``idle`` seconds without one."""
-        return idle > _IDLE_TIMEOUT and (idle > _STALL_TIMEOUT or not self._waiting())
+        return idle > _IDLE_TIMEOUT and (idle > _STALL_TIMEOUT or not (unsent or self._waiting()))
 
     def _waiting(self) -> int:
         """Packets that wait in servers' buffers."""

@@ -13,7 +13,7 @@ from dcnlab.lab.instruments.result import Result, Table
 if TYPE_CHECKING:
     from dcnlab.lab.network.measured_lab import MeasuredLab
 
-#: The virtual channels by number (CLOT, section "flow control").
+#: Two virtual channels by number (CLOT, section "flow control"); others are numbered from 1.
 _CHANNELS = ("adaptive", "escape")
 
 
@@ -88,11 +88,13 @@ class BuffersProbe(Probe):
     def levels(self) -> list[ChannelLevel]:
         """How full their buffers are."""
         agents, name = self.lab.running.agents, self.lab.fabric.name
+        escape = self.lab.config.virtual_channels == "escape"
         reported = agents.buffers() if agents is not None and self.lab.config.frames else {}
         return [
             ChannelLevel(
                 name(node), port, name(neighbour) if neighbour >= 0 else "",
-                _CHANNELS[channel] if neighbour >= 0 else "", waiting, used, limit,
+                (_CHANNELS[channel] if escape else str(channel + 1)) if neighbour >= 0 else "",
+                waiting, used, limit,
             )
             for node, rows in reported.items()
             for port, neighbour, channel, waiting, used, limit in rows

@@ -59,13 +59,17 @@ class Overload(Measurement[OverloadResult]):
     pattern: str = argument("Who sends to whom.", default="incast", choices=("incast", "all-to-all"))
     frames: int = argument("Full frames per flow.", default=100, low=1)
     target: str = argument("The receiver of an incast.", default="h0")
+    pairs: tuple[tuple[str, str], ...] = argument(
+        "Who sends to whom in place of a pattern, such as (h0, h8).", default=()
+    )
 
     def run(self, lab: MeasuredLab, context: Context) -> OverloadResult:
         from dcnlab.lab.instruments.overload import OverloadProbe, Traffic, flows, total
 
         with context.probes(OverloadProbe) as probes:
             servers = [one for one in range(lab.fabric.servers) if any(probe.runs(one) for probe in probes)]
-            chosen = flows(self.pattern, servers, lab.server(self.target))
+            stated = [(lab.server(a), lab.server(b)) for a, b in self.pairs]
+            chosen = stated or flows(self.pattern, servers, lab.server(self.target))
             before = total(at_once(probes, lambda probe: probe.congestion()))
             context.started()
             traffic = Traffic(probes, lab.address, chosen, self.frames)
@@ -86,7 +90,10 @@ def offline(scheme: Scheme, overload: Overload, target: int, config: LabConfig) 
     from hostagent.flowcontrol.simulation import SaturationSimulation
 
     credits = config.flow_control == "credits"
-    network = SaturationSimulation(scheme, config.frames, credits, load_balance=config.load_balance)
+    network = SaturationSimulation(
+        scheme, config.frames, credits, load_balance=config.load_balance,
+        virtual_channels=config.virtual_channels,
+    )  # fmt: skip
     servers = range(scheme.fabric.servers)
     receivers = [target] if overload.pattern == "incast" else servers
     network.send(((a, b) for b in receivers for a in servers if a != b), overload.frames)

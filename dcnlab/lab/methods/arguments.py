@@ -13,6 +13,7 @@ class LabArguments(TypedDict, total=False):
     link_state: Literal["lab", "agents"]
     flow_control: Literal["none", "credits"]
     buffers: int
+    virtual_channels: str
     autoconfigure: bool
     offloads: bool
     fast_path: Literal["off", "on", "auto"]

@@ -91,13 +91,14 @@ class MeasurementOperations(MeasuringClient):
         pattern: str = "incast",
         frames: int = 100,
         target: str = "h0",
+        pairs: tuple[tuple[str, str], ...] = (),
         *,
         progress: Progress | None = None,
     ) -> OverloadResult:
         """Send from many servers at once, more than the network takes, and count what is lost, and where."""
         from dcnlab.lab.measurement.overload import Overload
 
-        return self.measure(Overload(pattern, frames, target), progress)
+        return self.measure(Overload(pattern, frames, target, pairs), progress)
 
     def overruns(self, *, progress: Progress | None = None) -> OverrunsResult:
         """Count the packets that agents or switches did not read in time, and those lost at interfaces."""

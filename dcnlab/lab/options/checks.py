@@ -60,15 +60,21 @@ def _check_load_balance(config: StatedOptions, scheme: Scheme) -> None:
 
 def _check_buffers(config: StatedOptions, scheme: Scheme) -> None:
     """Relays can have these buffers and this flow control."""
+    credits = config.flow_control == "credits"
+    if config.virtual_channels != "escape" and not credits:
+        raise OptionError("virtual_channels", "virtual channels have credits: set flow_control credits")
     if not config.frames:
         return
-    from hostagent.flowcontrol import relay  # few labs have buffers
+    from hostagent.flowcontrol import relay, virtual_channels  # few labs have buffers
 
-    credits = config.flow_control == "credits"
+    try:
+        virtual_channels.read(config.virtual_channels, scheme.fabric)
+    except virtual_channels.FlowControlError as error:
+        raise OptionError("virtual_channels", str(error)) from error
     if not credits and not config.rate:
         raise OptionError("buffers", "buffers fill up where links have a bandwidth: set rate, such as 4Mbit")
     try:
-        relay.check(scheme, config.frames, credits)
+        relay.check(scheme, config.frames, credits, config.virtual_channels)
     except relay.FlowControlError as error:
         raise OptionError("flow_control" if credits else "buffers", str(error)) from error
 

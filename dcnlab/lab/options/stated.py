@@ -132,9 +132,12 @@ class StatedOptions(Options):
         """Frames that wait for a link, in all channels of a relay; 0 where buffers are unlimited."""
         if not self.frames:
             return 0
-        from hostagent.flowcontrol.credit_state import CHANNELS
+        from hostagent.flowcontrol import virtual_channels
 
-        return CHANNELS * self.frames
+        try:
+            return virtual_channels.count(self.virtual_channels) * self.frames
+        except virtual_channels.FlowControlError as error:
+            raise OptionError("virtual_channels", str(error)) from error
 
     def shapes(self, fabric: Fabric) -> dict[int, Shape]:
         """The links to which the topology's file gives another shape; OptionError for wrong values."""

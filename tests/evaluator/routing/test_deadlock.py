@@ -11,9 +11,13 @@ import pytest
 
 from addressing.header import Forward, Header
 from addressing.registry import bind
-from addressing.scheme import Scheme
+from addressing.scheme import Scheme, path
 from dcnlab.evaluator.deadlock.analysis import Deadlock, analyse
+from dcnlab.evaluator.deadlock.channels import of_links
+from dcnlab.evaluator.deadlock.datelines import second_channels
+from dcnlab.evaluator.deadlock.senders import along
 from dcnlab.evaluator.graph import failures
+from hostagent.flowcontrol.virtual_channels import read
 from tests.lab.lines import dcnlab
 from topos.graph import ALL_UP, LinkState
 from topos.registry import fabric
@@ -171,6 +175,30 @@ def test_datelines_on_a_torus(spec: str, name: str, length: int) -> None:
     assert found.virtual_channels == (
         (found.layers, "destination") if length or found.layers == 2 else (2, "datelines")
     )
+
+
+@pytest.mark.parametrize("spec", ["torus:2x4", "torus:5x3", "torus:6"])
+def test_labs_tell_datelines_apart_as_the_analysis_does(spec: str) -> None:
+    network = fabric(spec)
+    channels = of_links(network)
+    second, choose = second_channels(network, channels), read("datelines", network).choose
+    assert second is not None
+    for to in range(network.servers):
+        hops = zip(channels.tail.tolist(), channels.head.tolist(), strict=True)
+        assert [choose(at, following, to) for at, following in hops] == second(to).tolist()
+
+
+def test_what_is_sent_along_a_cycle_waits_in_it() -> None:
+    scheme = bind("dor", fabric("torus:4x4"))
+    found = analyse(scheme, switching="credits")
+    for (channel, to), (following, _) in itertools.pairwise([*found.cycle, *found.cycle[:1]]):
+        sources = [source for source, end in along(scheme, found) if end == to]
+        hops = [(int(found.channels.tail[c]), int(found.channels.head[c])) for c in (channel, following)]
+        assert hops[0][0] in sources
+        for source in sources:
+            nodes = path(scheme, source, to)
+            assert nodes is not None
+            assert set(hops) <= set(itertools.pairwise(nodes))
 
 
 def test_other_networks_have_no_datelines() -> None:

@@ -37,6 +37,10 @@ from topos.registry import fabric
         ("hdcube:4,1", "dcube"),
         ("bcube:3,2,parts=2", "brp"),
         ("dcell:3,1", "dfr"),
+        ("dragonfly:4,2,2", "dor"),
+        ("dragonfly:4,2,2", "valiant"),
+        ("dragonfly:3,1,1", "valiant"),
+        ("dragonfly:1,2,1", "valiant"),
     ],
 )
 @pytest.mark.parametrize("failing", ["", "links=15%", "servers=10%,switches=10%"])

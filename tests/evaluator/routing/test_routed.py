@@ -115,6 +115,7 @@ SHAPES = (
     ("hypercube:4,hosts=2", "permsort"), ("transposition:4,hosts=1", "permsort"), ("butterfly:4", "permsort"),
     ("hdcube:8,4", "dcube-shortest"), ("borel:11,3,1,2", "cr:d=4"), ("borel:7,2,0,1", "cr-bfs:d=3"),
     ("borel:7,2,1,2,hosts=2", "cr"), ("torus:2x4x3", "min-ad"), ("clot:4x6", "min-ad"),
+    ("dragonfly:4,2,2", "dor"), ("dragonfly:3,1,2", "dor"),
     ("torus:2x4x3", "valiant"), ("torus:2x2", "valiant"), ("torus:2", "valiant"), ("torus:3", "valiant"),
     ("novacube:4x6", "valiant"), ("clot:6x6", "greedy"), ("novacube:4x6", "greedy"),
     ("smallworld:4x6,clusters=2x2,hosts=2", "greedy"), ("bcube:3,2", "ecmp"), ("fattree:6", "twolevel"),

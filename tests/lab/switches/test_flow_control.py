@@ -14,6 +14,8 @@ from tests.topos.graphs import graph
 from topos import registry
 from topos.graph import LinkState
 
+CREDITS = ("clot:4x4", "--scheme", "pow", "--flow-control", "credits")
+
 
 @pytest.mark.parametrize(
     ("words", "says"),
@@ -24,6 +26,10 @@ from topos.graph import LinkState
         (("dcell:2,1", "--scheme", "dfr", "--buffers", "8", "--rate", "10Mbit"), "source routes"),
         (("fattree:4", "--scheme", "ecmp", "--flow-control", "credits"), "do not relay"),
         (("clot:2x2x2x2", "--scheme", "pow", "--flow-control", "credits"), "needs buffers of 15"),
+        (("torus:3x3", "--scheme", "dor", "--virtual-channels", "one"), "set flow_control credits"),
+        ((*CREDITS, "--virtual-channels", "two"), "write escape, one, datelines"),
+        ((*CREDITS, "--virtual-channels", "0,1"), "has 16 servers, not 2"),
+        ((*CREDITS, "--virtual-channels", "datelines"), "clot:4x4 has no datelines"),
     ],
 )
 def test_what_cannot_be_had_is_one_line(words: tuple[str, ...], says: str) -> None:
@@ -58,6 +64,20 @@ def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
     assert credits["escaped"] > 0
     assert none["lost"] > 90
     assert 0 < none["dropped_by_relays"] <= none["lost"]
+
+
+@pytest.mark.lab
+def test_a_cycle_stops_traffic_with_one_virtual_channel_and_datelines_end_that() -> None:
+    words = ("torus:2x4", "--scheme", "dor", "--switching", "credits", "--lab", "--json")
+    done = dcnlab("deadlock", *words)
+    assert done.returncode == 1, done.stderr
+    shown = json.loads(done.stdout)
+    assert len(shown["cycle"]) == 4
+    one, proposed, escape = shown["labs"]
+    assert (one["virtual_channels"], proposed["chosen"], escape["chosen"]) == (1, "by datelines", "escape")
+    assert one["arrived"] < one["packets"] == proposed["arrived"] == escape["arrived"]
+    assert one["waiting"] >= 4
+    assert proposed["waiting"] == escape["waiting"] == 0
 
 
 @pytest.mark.lab

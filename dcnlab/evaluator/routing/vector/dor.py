@@ -1,4 +1,4 @@
-"""Dimension-order routing on a torus or mesh, vectorised."""
+"""Dimension-order routing on a torus or mesh, and minimal routing on a Dragonfly, vectorised."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from numpy.typing import NDArray
 
 from addressing.algorithms.cover import prefixes
 from addressing.algorithms.grid import Grid
-from addressing.jit import threaded
+from addressing.jit import compiled, inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dor import Dor
 from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule, Shares, TableCounts, Tables
 from dcnlab.evaluator.routing.tables.table_counts import by_kind, with_local
 from topos.arrays import Floats, Longs
+from topos.fabric import Fabric
+from topos.families.dragonfly import Dragonfly
 from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
-    """Correct the first dimension that differs, in the shorter direction; None on a Dragonfly, and where ties
-    are split."""
+    """Correct the first dimension that differs, in the shorter direction; None where ties are split.  On a
+    Dragonfly the only minimal path."""
+    if isinstance(scheme.fabric.family, Dragonfly):
+        return _between_groups(scheme.fabric, scheme.fabric.family)
     splits = cast(Dor, scheme).balanced and not scheme.known and not known_down
-    return _towards(scheme, True) if Grid.fits(scheme.fabric.family) and not splits else None
+    return None if splits else _towards(scheme, True)
 
 
 def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
@@ -42,6 +46,45 @@ def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
         return share
 
     return towards
+
+
+def _between_groups(fabric: Fabric, family: Dragonfly) -> Rule:
+    """The next hops on a Dragonfly."""
+    last, final = attachment_points(fabric)
+    nodes = family.node_of(0) + np.arange(family.vertices)
+    begin = fabric.adjacency.start[nodes] + family.port_of(0) - 1
+
+    def towards(destinations: IntArray) -> IntArray:
+        out = np.full((len(destinations), fabric.size), NONE, np.int32)
+        out[:, nodes] = begin + _group_ports(last[destinations] - nodes[0], family.a, family.h, family.groups)
+        out[np.arange(len(out)), last[destinations]] = final[destinations]
+        return out
+
+    return towards
+
+
+@compiled
+def _group_ports(vertices: IntArray, a: int, h: int, groups: int) -> IntArray:
+    """``[i, v]``: the port of router v towards the i-th of ``vertices``."""
+    out = np.empty((len(vertices), a * groups), np.int32)
+    for i in range(len(vertices)):
+        for at in range(a * groups):
+            out[i, at] = group_port(at, vertices[i], a, h, groups)
+    return out
+
+
+@inlined
+def group_port(at: int, vertex: int, a: int, h: int, groups: int) -> int:
+    """The port of router ``at`` of a Dragonfly towards another router: see
+    :class:`topos.families.dragonfly.Dragonfly`."""
+    here, there = at // a, vertex // a
+    place = vertex % a
+    if here != there:
+        across = (there - here - 1) % groups
+        if at % a == across // h:
+            return a + across % h
+        place = across // h
+    return place if place > at % a else place + 1
 
 
 def _towards(scheme: Scheme, plus: bool) -> Rule:

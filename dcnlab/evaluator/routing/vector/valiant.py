@@ -1,4 +1,4 @@
-"""Valiant routing, vectorised: path lengths on tori, and table sizes."""
+"""Valiant routing, vectorised: path lengths on tori, the links of each pair on a Dragonfly, and table sizes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.valiant import Valiant
-from dcnlab.evaluator.routing.forms import Spread, TableCounts, Tables
+from dcnlab.evaluator.graph.hop_graph import attachment_points
+from dcnlab.evaluator.routing.forms import Crossings, Spread, TableCounts, Tables
 from dcnlab.evaluator.routing.tables.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import dor
+from dcnlab.evaluator.routing.vector.dor import group_port
 from topos.arrays import Floats, Longs
+from topos.families.dragonfly import Dragonfly
 from topos.families.torus import Torus
-from topos.graph import IntArray
+from topos.graph import NONE, IntArray, LinkState
 
 
 def symmetric(scheme: Scheme) -> bool:
@@ -37,6 +40,64 @@ def spread(scheme: Scheme) -> Spread | None:
         return _chances(places, np.array(family.coordinates(destination)), sizes)
 
     return chances
+
+
+def crossings(scheme: Scheme, known_down: LinkState) -> Crossings | None:
+    """Over each group but those of source and destination, equally often; None on tori and after failures."""
+    family = scheme.fabric.family
+    if not isinstance(family, Dragonfly) or scheme.known or known_down:
+        return None
+    home, final = attachment_points(scheme.fabric)
+    adjacency, first = scheme.fabric.adjacency, family.node_of(0)
+    shape = family.a, family.h, family.groups, first, family.port_of(0) - 1
+
+    def each(sources: IntArray, destinations: IntArray) -> tuple[Longs, IntArray, Floats]:
+        counts, links, shares = _over_groups(
+            sources, destinations, home - first, final, adjacency.start, adjacency.peer, shape
+        )
+        return np.concatenate([[0], np.cumsum(counts)]), links, shares
+
+    return each
+
+
+@compiled
+def _over_groups(
+    sources: IntArray, destinations: IntArray, home: IntArray, final: IntArray, start: Longs, peer: IntArray,
+    shape: tuple[int, int, int, int, int],
+) -> tuple[Longs, IntArray, Floats]:  # fmt: skip
+    """(number of links per pair, links, shares); ``home`` is the router of each server."""
+    a, h, groups, first, before = shape
+    counts, sent = np.zeros(len(sources), np.int64), np.zeros(len(peer))
+    links, shares = [np.int32(0) for _ in range(0)], [0.0 for _ in range(0)]
+    for pair in range(len(sources)):
+        source, to = sources[pair], destinations[pair]
+        if source == to:
+            continue
+        here, there, begin = home[source] // a, home[to] // a, len(links)
+        stops = [g for g in range(groups) if g != here and g != there] if here != there else [there]
+        if not len(stops):
+            stops = [there]
+        if final[source] != NONE:
+            links.append(np.int32(start[source]))
+            sent[start[source]] = 1.0
+        for stop in stops:
+            at = home[source]
+            for leg in range(2):
+                goal = home[to] if leg else stop * a
+                while at != home[to] and (leg or at // a != stop):
+                    link = start[first + at] + before + group_port(at, goal, a, h, groups)
+                    if sent[link] == 0.0:
+                        links.append(np.int32(link))
+                    sent[link] += 1 / len(stops)
+                    at = peer[link] - first
+        if final[to] != NONE:
+            links.append(final[to])
+            sent[final[to]] = 1.0
+        for i in range(begin, len(links)):
+            shares.append(sent[links[i]])
+            sent[links[i]] = 0.0
+        counts[pair] = len(links) - begin
+    return counts, np.array(links, dtype=np.int32), np.array(shares, dtype=np.float64)
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
