@@ -1,17 +1,19 @@
 """The optimum of traffic: its time beside HiGHS, and the share of it that schemes reach.
 
-    python -m benchmarks optimum [--shares | --large] [--only TEXT]
+    python -m benchmarks optimum [--shares | --large | --published] [--only TEXT]
 
 The first table solves small networks by the edge formulation too, with scipy's HiGHS, as anybody would.
 The second one solves about 1000 servers to a gap of 1 % (``--large``: about 4000); it has the processor
 seconds over all cores.  ``--shares`` prints instead the optimum of ten families of about 1000 servers, and what
-share of it (of its upper bound) each scheme reaches.  ``--only`` picks lines that contain a text.
+share of it (of its upper bound) each scheme reaches.  ``--published`` prints the mean over five random graphs
+beside what topobench's repository publishes for such graphs.  ``--only`` picks lines that contain a text.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -21,10 +23,14 @@ from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.optimum.beside import normalised, optimum_of, scheme_theta
 from dcnlab.evaluator.optimum.exact import exact
 from dcnlab.evaluator.optimum.problem import Demands, network_of
+from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.traffic.patterns import traffic
 from topos.registry import fabric
 
 T = TypeVar("T")
+
+#: Student's t for a 95 % interval of the mean of five values.
+_T_OF_FOUR = 2.776
 
 PATTERNS = ("all-to-all", "permutation", "longest-matching")
 SMALL = (
@@ -41,6 +47,15 @@ MIDDLE = (
     "dragonfly:8,4,4", "fattree:16 links=5%", "bcube:32,1 links=5%", "dcell:5,2 links=5%",
 )  # fmt: skip
 LARGE = ("torus:16x16x16", "bcube:64,1", "bcube:8,3", "hdcube:16,2", "dcell:7,2", "xpander:16,32,hosts=8")
+#: Random graphs of which topobench publishes theta (github.com/ndal-eth/topobench, folder results): network,
+#: traffic, limit of paths, theta, and the line.  It solves linear programs with Gurobi.  With a limit its lines
+#: state ten times theta: there are ten servers per switch.
+PUBLISHED = (
+    ("xpander:10,21,hosts=10", "max-weight", "", 0.252238, "XP 231 20 10 10 MAWP 1.0"),
+    ("jellyfish:12,120,6", "max-weight", "", 0.232907, "JF 120 12 6 6 MAWP 1.0"),
+    ("xpander:10,21,hosts=10", "max-weight", "k=8", 0.168465, "KSHRT K=8 XP 231 20 10 10 MAWP 1.0"),
+    ("jellyfish:20,231,10", "max-weight", "k=8", 0.17445, "KSHRT K=8 JF 231 20 10 10 MAWP 1.0"),
+)
 #: Ten families, and schemes made for each.
 SHARES = {
     "fattree:16": "twolevel,ecmp",
@@ -121,6 +136,23 @@ def shares(only: str) -> None:
         print(f"{spec:<20}{network.servers:>8}  " + "".join(f"{cell:<34}  " for cell in cells), flush=True)
 
 
+def beside_published(only: str) -> None:
+    """The mean optimum of five random graphs, its 95 % interval, and what topobench publishes."""
+    print(f"{'network':<26}{'traffic':<18}{'paths':<8}{'lower':>9}{'upper':>9}{'+-':>9}{'published':>11}  line")
+    for spec, pattern, paths, value, line in PUBLISHED:
+        if only not in spec:
+            continue
+        bounds = []
+        for seed in range(1, 6):
+            network = fabric(f"{spec},seed={seed}")
+            found = optimum_of(network, traffic(network, pattern, seed), gap=0.005, limit=read_limit(paths))
+            bounds.append((found.optimum.lower, found.optimum.upper))
+        lower, upper = (statistics.mean(some) for some in zip(*bounds, strict=True))
+        wide = _T_OF_FOUR * statistics.stdev(b for _, b in bounds) / len(bounds) ** 0.5
+        figures = f"{lower:>9.4f}{upper:>9.4f}{wide:>9.4f}{value:>11.4f}"
+        print(f"{spec:<26}{pattern:<18}{paths or 'all':<8}{figures}  {line}", flush=True)
+
+
 def _cases(specs: tuple[str, ...], only: str) -> Iterator[tuple[str, str]]:
     for spec in specs:
         for pattern in PATTERNS:
@@ -133,6 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     for small, pattern in (("bcube:2,1", "all-to-all"), ("jellyfish:6,8,4", "permutation")):
@@ -142,6 +175,8 @@ def main() -> None:
         shares(options.only)
     elif options.large:
         to_one_percent(LARGE, options.only)
+    elif options.published:
+        beside_published(options.only)
     else:
         beside_highs(options.only)
         print()
