@@ -10,18 +10,19 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
 from hostagent.linux.channel import ChannelError
 
 if TYPE_CHECKING:
+    import subprocess
+
+    from dcnlab.lab.control.rpc import Call
     from dcnlab.lab.running.local_machine import LocalMachine
 
 
