@@ -8,7 +8,6 @@ with Lab("bcube:4,1", scheme="brp") as lab:
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -16,7 +15,7 @@ import socket
 import subprocess
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dcnlab.lab import log, python_process, settings
 from dcnlab.lab.contract.lab import Configured, LabInfo
+from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
 from dcnlab.lab.control import holders, runtime, stopping
 from dcnlab.lab.control.rpc import Connection, Progress
 from dcnlab.lab.errors import LabError, UsageError
@@ -37,6 +37,7 @@ from dcnlab.lab.methods.programs import ProgramOperations
 from dcnlab.lab.options import images
 
 if TYPE_CHECKING:  # numpy, the topologies and parts of labs are nothing that a client of a running lab needs
+    from dcnlab.lab.contract.values import JsonObject
     from dcnlab.lab.events.journal import Record
     from dcnlab.lab.measurement.ping import PingResult
     from dcnlab.lab.methods.arguments import LabArguments
@@ -190,7 +191,7 @@ class Lab(
                 message = self._ready(self._lines(status), stage)
             except LabError as error:
                 raise self._launch_error(error) from None
-            if message.get("taken"):
+            if message.taken:
                 return False
             failed.pop_all()
         if self._graph_file:
@@ -199,8 +200,8 @@ class Lab(
             with contextlib.suppress(BrokenPipeError):  # it has ended; the next request reports that
                 os.write(self._lifeline[0], b".")
         self.launch_s = round(time.perf_counter() - begun, 3)
-        self.stages = message["seconds"]
-        self.aacm = Configured.from_json(message["aacm"]) if message["aacm"] else None
+        self.stages = dict(message.seconds)
+        self.aacm = Configured.from_json(message.aacm) if message.aacm else None
         return True
 
     def _lines(self, status: int) -> Iterator[bytes]:
@@ -220,17 +221,17 @@ class Lab(
             yield from lines
 
     @staticmethod
-    def _ready(lines: Iterable[bytes], stage: Progress | None) -> dict[str, Any]:
+    def _ready(lines: Iterable[bytes], stage: Progress | None) -> LaunchReport:
         """What the lab says when it is ready, or when its name is taken; LabError when it fails."""
         for line in lines:
-            message: dict[str, Any] = json.loads(line)
-            if "stage" in message and stage is not None:
-                stage(message["stage"])
-            elif message.get("taken") or "ready" in message:
+            message = LaunchReport.read(line)
+            if message.stage and stage is not None:
+                stage(message.stage)
+            elif message.taken or message.ready:
                 return message
-            elif "error" in message:
-                usage = message.get("code") == 2 or message.get("refused")
-                raise (UsageError if usage else LabError)(message["error"])
+            elif message.error:
+                usage = message.code == UsageError.exit_code or message.refused
+                raise (UsageError if usage else LabError)(message.error)
         raise LabError("the lab ended while it was launched")
 
     def _launch_error(self, error: LabError) -> LabError:
@@ -252,56 +253,50 @@ class Lab(
         status_read, status_write = os.pipe()
         lifeline_read, lifeline_write = os.pipe()
         self._lifeline = [lifeline_write]
-        with self._described_part() as part, self._asking(prompt) as asking:
-            self._guard = self._start_guard(prompt, status_write, lifeline_read, {**part, **asking})
+        remove = self.config.topology.removeprefix("file:") if self._graph_file else ""
+        with self._described_part() as (part, key), self._asking(prompt) as commands:
+            request = LaunchRequest(
+                str(self._socket), self.config.to_json(), status_write, lifeline_read, prompt, self._script,
+                self.config.outside(), remove, part, key, commands,
+            )  # fmt: skip
+            self._guard = self._start_guard(request)
         os.close(status_write)
         os.close(lifeline_read)
         return status_read
 
     @contextlib.contextmanager
-    def _described_part(self) -> Iterator[dict[str, Any]]:
-        """What the guard must know of the part that this machine runs; arguments of processes are no secret."""
+    def _described_part(self) -> Iterator[tuple[JsonObject | None, int | None]]:
+        """What the guard must know of the part that this machine runs, and a descriptor of the part's key:
+        arguments of processes are no secret."""
         if self._part is None:
-            yield {}
+            yield None, None
             return
         from hostagent.linux.secret import readable_once
 
         with readable_once(bytes.fromhex(self._part.key)) as key:
-            yield {"part": replace(self._part, key="").to_json(), "key": key.fileno()}
+            yield replace(self._part, key="").to_json(), key.fileno()
 
     @contextlib.contextmanager
-    def _asking(self, prompt: bool) -> Iterator[dict[str, int]]:
+    def _asking(self, prompt: bool) -> Iterator[int | None]:
         """The descriptor by which a prompt asks this process for commands."""
         if not prompt:
-            yield {}
+            yield None
             return
         self._prompt, asking = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with asking:
-            yield {"commands": asking.fileno()}
+            yield asking.fileno()
 
-    def _start_guard(
-        self, prompt: bool, status: int, lifeline: int, more: Mapping[str, Any]
-    ) -> subprocess.Popen[bytes]:
-        """Start the process that holds the lab; it inherits these descriptors."""
-        request = {
-            "socket": str(self._socket),
-            "config": self.config.to_json(),
-            "prompt": prompt,
-            "script": self._script,
-            "status": status,
-            "lifeline": lifeline,
-            "outside": self.config.outside(),
-            **more,
-            "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
-        }
-        terminal = None if prompt else subprocess.DEVNULL
+    def _start_guard(self, request: LaunchRequest) -> subprocess.Popen[bytes]:
+        """Start the process that holds the lab; it inherits the descriptors of the request."""
+        terminal = None if request.prompt else subprocess.DEVNULL
+        inherited = (request.status, request.lifeline, request.key, request.commands)
         return subprocess.Popen(
-            python_process.command(self._guard_module, json.dumps(request)),
+            python_process.command(self._guard_module, request.text()),
             stdin=terminal,
             stdout=terminal,
             env=python_process.environment(),
-            pass_fds=(status, lifeline, *(more[name] for name in ("key", "commands") if name in more)),
-            start_new_session=not prompt,
+            pass_fds=[descriptor for descriptor in inherited if descriptor is not None],
+            start_new_session=not request.prompt,
         )
 
     def stop(self) -> None:

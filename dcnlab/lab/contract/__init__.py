@@ -5,6 +5,7 @@ answer.py     the base of answers, which are their JSON objects as well
 fields.py     arguments of measurements and operations, with their limits and help
 codec.py      dataclasses as JSON values, and from them
 values.py     values that JSON can hold, as types
+launch.py     what launches a lab, and what is reported of that
 lab.py        answers about a lab, its controller and its openings
 links.py      answers about links
 machine.py    what a machine and the coordinator tell each other of links

@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+from dcnlab.lab.contract.launch import OutsideOpened, OutsideWanted
 
 #: Seconds within which a controller must accept a connection.
 CONNECT_TIMEOUT = 5.0
@@ -30,7 +31,7 @@ class OutsideError(Exception):
 class Opened:
     """What the guard has opened: descriptors for the session, and the forwarder's process."""
 
-    descriptors: dict[str, Any] = field(default_factory=dict)
+    descriptors: OutsideOpened = field(default_factory=OutsideOpened)
     forwarder: subprocess.Popen[bytes] | None = None
     #: Where the forwarder connects to: the host and port of each controller.
     remotes: tuple[tuple[str, int], ...] = ()
@@ -56,33 +57,28 @@ class Opened:
 
     def close(self) -> None:
         """Close this process's copies of the descriptors."""
-        for value in self.descriptors.values():
-            for descriptor in value.values() if isinstance(value, dict) else (value,):
+        opened = self.descriptors
+        for descriptor in (opened.remote, opened.rest, *opened.tls.values()):
+            if descriptor is not None:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
 
 
-def open_for(wanted: dict[str, Any]) -> Opened:
-    """Open what a request names: ``remote`` (hosts and ports), ``tls`` (files), ``rest`` (a port, or 0).
-
-    Raises OutsideError.  All descriptors are inherited.
-    """
-    opened = Opened()
-    if "remote" in wanted:
-        remotes = tuple((host, port) for host, port in wanted["remote"])
-        for host, port in remotes:
-            _check_reachable(host, port)
+def open_for(wanted: OutsideWanted) -> Opened:
+    """Open what a request names.  Raises OutsideError.  All descriptors are inherited."""
+    opened, remote = Opened(remotes=wanted.remote), None
+    for host, port in wanted.remote:
+        _check_reachable(host, port)
+    if wanted.remote:
         ours, theirs = socket.socketpair()
         with theirs:
             opened.forwarder = subprocess.Popen(
-                _forwarder(theirs, remotes), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
+                _forwarder(theirs, wanted.remote), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
             )
-        opened.remotes = remotes
-        opened.descriptors["remote"] = _inherited(ours.detach())
-    if "tls" in wanted:
-        opened.descriptors["tls"] = {name: _file(name, path) for name, path in wanted["tls"].items()}
-    if "rest" in wanted:
-        opened.descriptors["rest"] = _inherited(_listen(wanted["rest"]))
+        remote = _inherited(ours.detach())
+    tls = {name: _file(name, path) for name, path in wanted.tls.items()}
+    rest = None if wanted.rest is None else _inherited(_listen(wanted.rest))
+    opened.descriptors = OutsideOpened(remote, tls, rest)
     return opened
 
 
@@ -133,6 +129,15 @@ def _inherited(descriptor: int) -> int:
     return descriptor
 
 
+def _own(descriptor: int | None) -> socket.socket | None:
+    """A socket that was inherited, for this process only."""
+    if descriptor is None:
+        return None
+    handle = socket.socket(fileno=descriptor)
+    handle.set_inheritable(False)
+    return handle
+
+
 # --- the session's side -------------------------------------------------------
 
 
@@ -152,15 +157,10 @@ class Outside:
     _listeners: list[list[socket.socket]] = field(default_factory=list)
 
     @classmethod
-    def received(cls, descriptors: dict[str, Any]) -> Outside:
+    def received(cls, opened: OutsideOpened) -> Outside:
         """From the numbers of inherited descriptors, which only this process keeps from here on."""
-        outside = cls()
-        for name in ("remote", "rest"):
-            if name in descriptors:
-                handle = socket.socket(fileno=descriptors[name])
-                handle.set_inheritable(False)
-                setattr(outside, name, handle)
-        for name, descriptor in descriptors.get("tls", {}).items():
+        outside = cls(_own(opened.remote), _own(opened.rest))
+        for name, descriptor in opened.tls.items():
             with os.fdopen(descriptor, "rb") as file:
                 outside.tls[name] = file.read()
         return outside

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import select
 import signal
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest, OutsideWanted
 from hostagent.linux.mounts import (
     NODEV,
     NOSUID,
@@ -70,54 +71,56 @@ COVERED_REMEDY = "start the container with --security-opt systempaths=unconfined
 
 def main() -> None:
     """Run as the guard; the argument is one JSON object."""
-    request = json.loads(sys.argv[1])
+    request = LaunchRequest.read(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    path = Path(request["socket"])
+    path = Path(request.socket)
     try:
         listener = listen(path)
     except OSError as error:
         taken = isinstance(error, FileExistsError)
-        fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
+        fail(request.status, f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
-        redirect_output(request, path.with_suffix(".log"))
+        request = redirect_output(request, path.with_suffix(".log"))
     except OSError as error:
         path.unlink()
-        fail(request["status"], f"cannot make the log of the lab: {error}")
-    opened = _open_outside(request, path) if request.get("outside") else None
+        fail(request.status, f"cannot make the log of the lab: {error}")
+    opened = None
+    if request.outside != OutsideWanted():
+        opened = _open_outside(request, path)
+        request = replace(request, opened=opened.descriptors)
     try:
         os._exit(_guard(request, listener, opened))
     finally:
         path.unlink(missing_ok=True)
 
 
-def _open_outside(request: dict[str, Any], path: Path) -> Opened:
+def _open_outside(request: LaunchRequest, path: Path) -> Opened:
     """What the lab reaches outside its sandbox, for the session; an error ends this process."""
     from dcnlab.lab.emulation import outside  # most labs reach nothing
 
     try:
-        opened = outside.open_for(request["outside"])
+        return outside.open_for(request.outside)
     except outside.OutsideError as error:
         path.with_suffix(".log").unlink(missing_ok=True)
         path.unlink()
-        fail(request["status"], str(error), code=_REFUSED, refused=True)
-    request["outside"] = opened.descriptors
-    return opened
+        fail(request.status, str(error), code=_REFUSED, refused=True)
 
 
-def redirect_output(request: dict[str, Any], log: Path) -> None:
+def redirect_output(request: LaunchRequest, log: Path) -> LaunchRequest:
     """Write the output of this process and its children to a new log.
 
     A prompt keeps its terminal: its standard output, and its standard error as ``errors``.
     """
     log.unlink(missing_ok=True)
     new = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-    if request["prompt"]:
-        request["errors"] = os.dup(2)
+    if request.prompt:
+        request = replace(request, errors=os.dup(2))
     else:
         os.dup2(new, 1)
     os.dup2(new, 2)
     os.close(new)
+    return request
 
 
 def listen(path: Path) -> socket.socket:
@@ -140,9 +143,9 @@ def listen(path: Path) -> socket.socket:
     return listener
 
 
-def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | None) -> int:
+def _guard(request: LaunchRequest, listener: socket.socket, opened: Opened | None) -> int:
     """Make the sandbox, wait for its end and clear up; returns the exit code of the session."""
-    path = Path(request["socket"])
+    path = Path(request.socket)
     log = path.with_suffix(".log")
     try:
         if os.geteuid() != 0:
@@ -154,25 +157,24 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         if opened is not None:
             opened.end()
         text = f"cannot create the lab's namespaces ({error.strerror}): {remedy()}"
-        fail(request["status"], text, refused=True)
+        fail(request.status, text, refused=True)
     connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    request["broker"] = for_session.fileno()
-    request["groups"] = os.urandom(6).hex()
+    request = replace(request, broker=for_session.fileno(), groups=os.urandom(6).hex())
     init = os.fork()
     if init == 0:
         _init(request, listener)
     for_session.close()
-    os.close(request["status"])
+    os.close(request.status)
     if opened is not None:
         opened.close()
-    code, orderly = _wait(init, request["lifeline"], connection, opened)
+    code, orderly = _wait(init, request.lifeline, connection, opened)
     if opened is not None:
         opened.end()
     if orderly:
         log.unlink(missing_ok=True)  # before the socket: afterwards a new lab may have the name
-    _remove_groups(request["groups"])
-    if graph := request.get("remove"):
-        Path(graph).unlink(missing_ok=True)
+    _remove_groups(request.groups)
+    if request.remove:
+        Path(request.remove).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     listener.close()  # only now: a socket on which nobody listens may be removed by another process
     return code
@@ -240,28 +242,28 @@ def _init_remedy(error: OSError) -> str:
     return "run as root, or see `dcnlab doctor`"
 
 
-def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
+def _init(request: LaunchRequest, listener: socket.socket) -> NoReturn:
     """Pid 1: make private mounts and a network, fork the session, reap processes until it ends."""
     die_with_parent()
     try:
         unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
         close_mounts()
         mount_proc()
-        _close_machine(Path(request["socket"]).parent)
+        _close_machine(Path(request.socket).parent)
         mount("tmpfs", "/run", "tmpfs", NOSUID | NODEV, "mode=755")
         replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
-        fail(request["status"], text, code=_REFUSED, refused=True)
+        fail(request.status, text, code=_REFUSED, refused=True)
     session = os.fork()
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"
-        arguments = json.dumps({**request, "listener": listener.fileno()})
-        for name in ("status", "errors", "broker", "commands"):
-            if name in request:
-                os.set_inheritable(request[name], True)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])
-    os.close(request["status"])
+        for descriptor in (request.status, request.errors, request.broker, request.commands):
+            if descriptor is not None:
+                os.set_inheritable(descriptor, True)
+        argument = replace(request, listener=listener.fileno()).text()
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", argument])
+    os.close(request.status)
     while True:
         pid, wait_status = os.wait()
         if pid == session:
@@ -277,10 +279,10 @@ def _close_machine(sockets: Path) -> None:
     mount("tmpfs", str(sockets), "tmpfs", NOSUID | NODEV, "mode=700")
 
 
-def fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:
+def fail(status: int, text: str, code: int = 1, *, refused: bool = False, taken: bool = False) -> NoReturn:
     """Report one line to the command and exit with ``code``."""
     with contextlib.suppress(OSError):
-        os.write(status, json.dumps({"error": text, **more}).encode() + b"\n")
+        os.write(status, LaunchReport(error=text, refused=refused, taken=taken).line())
     os._exit(code)
 
 

@@ -9,7 +9,6 @@ own.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import signal
@@ -18,9 +17,10 @@ import sys
 import threading
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dcnlab.lab import log
+from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
 from dcnlab.lab.control import rpc
 from dcnlab.lab.coordinator.lab import Coordinator
 from dcnlab.lab.emulation import sandbox
@@ -28,7 +28,6 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines import exposing
 from dcnlab.lab.machines.launching import Launch
 from dcnlab.lab.machines.members import Members
-from dcnlab.lab.operations.facts import Facts
 from dcnlab.lab.options.config import LabConfig
 
 _log = logging.getLogger(__name__)
@@ -36,16 +35,16 @@ _log = logging.getLogger(__name__)
 
 def main() -> None:
     """Launch all parts, serve until ``down``, or until the command ends."""
-    request = json.loads(sys.argv[1])
+    request = LaunchRequest.read(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    path, status = Path(request["socket"]), request["status"]
+    path, status = Path(request.socket), request.status
     try:
         listener = sandbox.listen(path)
     except OSError as error:
         taken = isinstance(error, FileExistsError)
         sandbox.fail(status, f"cannot make the control socket {path}: {error.strerror}", taken=taken)
-    sandbox.redirect_output(request, path.with_suffix(".log"))
+    request = sandbox.redirect_output(request, path.with_suffix(".log"))
     log.set_up("coordinator", os.fdopen(os.dup(2), "w", buffering=1))
     code = 1
     try:
@@ -59,19 +58,20 @@ def main() -> None:
     os._exit(code)  # without waiting for threads
 
 
-def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
-    def report(**message: Any) -> None:
+def _coordinate(request: LaunchRequest, listener: socket.socket) -> int:
+    def report(message: LaunchReport) -> None:
         with contextlib.suppress(OSError):
-            os.write(request["status"], json.dumps(message).encode() + b"\n")
+            os.write(request.status, message.line())
 
-    config = LabConfig.from_json(request["config"])
-    if request.get("script"):
-        report(error="a Mininet script needs a lab on one machine: use -d, --test or Python", code=2)
+    config = LabConfig.from_json(request.config)
+    if request.script:
+        text = "a Mininet script needs a lab on one machine: use -d, --test or Python"
+        report(LaunchReport(error=text, code=2))
         return 2
-    lifeline = _Lifeline(request["lifeline"])
+    lifeline = _Lifeline(request.lifeline, Path(request.socket))
 
     def on_stage(stage: str) -> None:
-        report(stage=stage)
+        report(LaunchReport(stage=stage))
         if stage == "parts":  # what is needed after the launch: this process has nothing to do until then
             threading.Thread(target=import_module, args=("dcnlab.lab.session.recording",)).start()
 
@@ -80,26 +80,25 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
         launched = Launch(config, on_stage)
     except LabError as error:
         _log.error("launch failed", exc_info=True)
-        report(error=str(error), code=error.exit_code)
+        report(LaunchReport(error=str(error), code=error.exit_code))
         return error.exit_code
     lab = launched.lab
     lab.others = Members(launched)
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=lab.end).start())
     lifeline.follow(lab)
-    datapath = ", ".join(sorted({facts.datapath for facts in lab.perform_all(Facts()).values()}))
     exposing.start(lab, listening)
-    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm=lab.configured)
-    os.close(request["status"])
+    report(LaunchReport(ready=True, seconds=lab.seconds, aacm=lab.configured))
+    os.close(request.status)
     return _serve(lab, listener, request)
 
 
-def _serve(lab: Coordinator, listener: socket.socket, request: dict[str, Any]) -> int:
+def _serve(lab: Coordinator, listener: socket.socket, request: LaunchRequest) -> int:
     """Serve clients until the lab ends, maybe beside a prompt."""
     from dcnlab.lab.session import recording
 
     answer = recording.answering(lab.perform, lab.journal)
     arguments = (listener, answer, lab.stop)
-    if not request["prompt"]:
+    if request.errors is None:
         rpc.serve(*arguments)
         return 0
     from dcnlab.lab.machines import prompt
@@ -107,9 +106,9 @@ def _serve(lab: Coordinator, listener: socket.socket, request: dict[str, Any]) -
 
     server = threading.Thread(target=rpc.serve, args=arguments, daemon=True)
     server.start()
-    os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
-    commands = Commands(socket.socket(fileno=request["commands"]))
-    prompt.run(lab.fabric, answer, Path(request["socket"]), commands)
+    os.dup2(request.errors, 2)  # the programs of the prompt write to the user's terminal
+    commands = Commands(socket.socket(fileno=request.commands))
+    prompt.run(lab.fabric, answer, Path(request.socket), commands)
     lab.end()
     server.join()
     return 0
@@ -118,8 +117,8 @@ def _serve(lab: Coordinator, listener: socket.socket, request: dict[str, Any]) -
 class _Lifeline:
     """The pipe from the command: a byte says that the lab is detached, its end that the command has ended."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor, self._path = descriptor, path
         self._lab: Coordinator | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._run, daemon=True).start()
@@ -133,16 +132,15 @@ class _Lifeline:
         if os.read(self._descriptor, 1):
             return
         if not self._ready.wait(0):
-            _end_launch()
+            _end_launch(self._path)
         assert self._lab is not None
         self._lab.end()
 
 
-def _end_launch() -> NoReturn:
+def _end_launch(path: Path) -> NoReturn:
     """The command has ended during the launch: Dask ends what was launched."""
-    socket_path = Path(json.loads(sys.argv[1])["socket"])
-    socket_path.with_suffix(".log").unlink(missing_ok=True)
-    socket_path.unlink(missing_ok=True)
+    path.with_suffix(".log").unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
     os._exit(1)
 
 

@@ -7,9 +7,10 @@ The command line (:mod:`dcnlab.cli.parameters.lab_options`), scenario files (:mo
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from addressing import unrouted
+from dcnlab.lab.contract.launch import OutsideWanted
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.collectors import PORTS, Collector
 from dcnlab.lab.options.controller_choice import ControllerChoice
@@ -185,14 +186,12 @@ class StatedOptions(Options):
         named = (Collector.parse(protocol, getattr(self, protocol)) for protocol in PORTS)
         return tuple(filter(None, named))
 
-    def outside(self) -> dict[str, Any]:
+    def outside(self) -> OutsideWanted:
         """What the guard opens outside the sandbox (:mod:`dcnlab.lab.emulation.outside`)."""
         choice = self.choice()
-        wanted: dict[str, Any] = {}
-        if choice.kind == "remote":
-            wanted["remote"] = choice.remotes
-        if choice.tls:
-            wanted["tls"] = {name: getattr(self, f"controller_{name}") for name in ("key", "cert", "ca")}
-        if choice.kind == "app":
-            wanted["rest"] = self.rest_port
-        return wanted
+        files = ("key", "cert", "ca") if choice.tls else ()
+        return OutsideWanted(
+            tuple(choice.remotes) if choice.kind == "remote" else (),
+            {name: getattr(self, f"controller_{name}") for name in files},
+            self.rest_port if choice.kind == "app" else None,
+        )

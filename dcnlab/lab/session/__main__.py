@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 from controller.client import ControllerError
 from dcnlab.lab import log, naming
+from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
 from dcnlab.lab.control import rpc, upgrade
 from dcnlab.lab.coordinator.lab import Coordinator
 from dcnlab.lab.emulation import ssh_settings
@@ -41,6 +42,7 @@ from dcnlab.lab.running.local_machine import LocalMachine
 from hostagent.client import AgentError
 from topos import plugins
 
+Report = Callable[[LaunchReport], None]
 _log = logging.getLogger(__name__)
 
 
@@ -49,29 +51,23 @@ def main() -> None:
     gc.freeze()  # what was imported stays
     gc.enable()
     upgrade.keep_own()
-    request = json.loads(sys.argv[1])
+    request = LaunchRequest.read(sys.argv[1])
     log.set_up("session", os.fdopen(os.dup(2), "w", buffering=1))
-    status = os.fdopen(request["status"], "w", buffering=1)
-    listener = socket.socket(fileno=request["listener"])
+    status = os.fdopen(request.status, "wb", buffering=0)
+    listener = socket.socket(fileno=request.listener)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     programs.extend_path()
 
-    def report(**message: Any) -> None:
+    def report(message: LaunchReport) -> None:
         with contextlib.suppress(OSError):
-            status.write(json.dumps(message) + "\n")
+            status.write(message.line())
 
-    outside = Outside.received(request.get("outside", {}))
-    part = _part(request)
-    lab, machine = _launch(
-        LabConfig.from_json(request["config"]),
-        outside,
-        Guard(request["broker"], request["groups"]),
-        part,
-        report,
-    )
+    outside = Outside.received(request.opened)
+    guard = Guard(request.broker, request.groups)
+    lab, machine = _launch(LabConfig.from_json(request.config), outside, guard, _part(request), report)
     _reset_signal_handlers()
     running = machine.running
-    report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.configured)
+    report(LaunchReport(ready=True, seconds=running.seconds, aacm=running.configured))
     upgrade.version()  # what is installed later has another one
     from dcnlab.lab.session import recording  # operations, which a launch does not wait for
 
@@ -87,9 +83,9 @@ def main() -> None:
     server = threading.Thread(target=rpc.serve, args=(listener, answer, lab.stop), daemon=True)
     server.start()
     code = 0
-    if request["prompt"]:
-        os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
-        os.close(request["errors"])
+    if request.errors is not None:
+        os.dup2(request.errors, 2)  # the programs of the prompt write to the user's terminal
+        os.close(request.errors)
         code = _in_foreground(lab, machine, answer, request)
     else:
         lab.stop.wait()
@@ -98,16 +94,16 @@ def main() -> None:
     os._exit(code)
 
 
-def _part(request: dict[str, Any]) -> LocalPart | None:
+def _part(request: LaunchRequest) -> LocalPart | None:
     """What of the lab this machine runs, with the secret that the part's lab has written for it."""
-    if "part" not in request:
+    if request.part is None or request.key is None:
         return None
-    with open(request["key"], "rb") as file:
-        return replace(LocalPart.from_json(request["part"]), key=file.read().hex())
+    with open(request.key, "rb") as file:
+        return replace(LocalPart.from_json(request.part), key=file.read().hex())
 
 
 def _in_foreground(
-    lab: Coordinator, machine: LocalMachine, answer: rpc.Answering, request: dict[str, Any]
+    lab: Coordinator, machine: LocalMachine, answer: rpc.Answering, request: LaunchRequest
 ) -> int:
     """Run the prompt, or a Mininet script; the exit code."""
     from dcnlab.lab import operations
@@ -124,26 +120,26 @@ def _in_foreground(
         return kind.of(*words, **more).perform(lab, None)
 
     net = mininet.objects(machine.running, set_link, impair, change)
-    if file := request.get("script", ""):
+    if request.script:
         from dcnlab.lab.session import script
 
-        return script.run(net, lab.fabric.spec, file)
+        return script.run(net, lab.fabric.spec, request.script)
     from dcnlab.lab.session import prompt
     from dcnlab.lab.session.commands import Commands
 
-    asking = Commands(socket.socket(fileno=request["commands"]))
+    asking = Commands(socket.socket(fileno=request.commands))
     prompt.run(lambda: prompt.Prompt(answer, net, asking))
     return 0
 
 
 def _launch(
-    config: LabConfig, outside: Outside, guard: Guard, part: LocalPart | None, report: Callable[..., None]
+    config: LabConfig, outside: Outside, guard: Guard, part: LocalPart | None, report: Report
 ) -> tuple[Coordinator, LocalMachine]:
     """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
         _log.info("stage: %s", name)
-        report(stage=name)
+        report(LaunchReport(stage=name))
 
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
@@ -193,12 +189,12 @@ def _unexpected(error: Exception) -> str:
     return plugins.described(error)
 
 
-def _end(report: Callable[..., None], text: str, code: int) -> NoReturn:
+def _end(report: Report, text: str, code: int) -> NoReturn:
     """Report the error of a launch and exit; warnings of Open vSwitch go into the log as well."""
     _log.error("launch failed", exc_info=True)
     for file, lines in openvswitch.complaints():
         _log.error("%s:\n%s", file, lines)
-    report(error=text, code=code)
+    report(LaunchReport(error=text, code=code))
     logging.shutdown()
     os._exit(code)  # without waiting for threads
 
