@@ -24,6 +24,7 @@ from unittest.mock import patch
 
 from dcnlab.lab.contract import codec
 from dcnlab.lab.contract.machine import Observation
+from dcnlab.lab.contract.part import PartLaunched, Result
 from dcnlab.lab.emulation import capacity
 from dcnlab.lab.machines import placement, transport
 from dcnlab.lab.machines.coordination import coordination
@@ -50,10 +51,10 @@ class Traffic:
 
     def passed(self, value: Any) -> Any:
         """A value after it has crossed the network."""
-        data = json.dumps(value)
+        data = json.dumps(codec.encode(value))
         with self.lock:
             self.messages, self.octets = self.messages + 1, self.octets + len(data)
-        return json.loads(data)
+        return value
 
 
 class Answer:
@@ -70,9 +71,9 @@ class Answer:
 class SimulatedPart:
     """The part of a machine, in the place of :class:`dcnlab.lab.machines.machine_server.MachineServer`."""
 
-    def __init__(self, fabric: Fabric, traffic: Traffic, part: Mapping[str, Any]) -> None:
+    def __init__(self, fabric: Fabric, traffic: Traffic, part: LocalPart) -> None:
         self._fabric, self._traffic = fabric, traffic
-        self.part = LocalPart.from_json(traffic.passed(part))
+        self.part: LocalPart = traffic.passed(part)
         self._down: set[Port] = set()
         self._changed, self._lost = threading.Condition(), False
         self._numbers, self._asked = itertools.count(), dict[int, Mapping[str, Any]]()
@@ -93,7 +94,7 @@ class SimulatedPart:
 
     def launch(self, again: bool) -> Answer:
         """There is nothing to launch."""
-        return self._at_once({"seconds": {"agents": 0.0}, "launch_s": 0.0})
+        return self._at_once(PartLaunched({"agents": 0.0}, 0.0))
 
     def clock(self) -> Answer:
         """Its clock is ours."""
@@ -110,7 +111,7 @@ class SimulatedPart:
             self._asked[number] = wanted
             asked = time.monotonic()
             return Answer(lambda timeout: (number, self._news(number, asked, timeout)))
-        return self._at_once((number, [("result", self._perform(wanted))]))
+        return self._at_once((number, [Result(self._perform(wanted))]))
 
     def fetch(self, number: int) -> Answer:
         """What has come for a request since."""
@@ -136,7 +137,7 @@ class SimulatedPart:
                 seen, now = codec.encode(self._observed()), time.monotonic()
                 if known is None or seen["carriers"] != known["carriers"]:
                     del self._asked[number]
-                    return [self._traffic.passed(("result", seen))]
+                    return [self._traffic.passed(Result(seen))]
                 if now >= asked + _NEWS:
                     return list(self._traffic.passed([]))
                 if now >= end:

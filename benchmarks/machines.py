@@ -37,6 +37,7 @@ import psutil
 from benchmarks import mininet_cluster
 from benchmarks.launch import processor_time, proportional
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.codec import encode
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.machines import placement
 from dcnlab.lab.machines.placement import Machine, Placement
@@ -55,9 +56,10 @@ _ALONE = """\
 import json, os, sys
 from benchmarks.machines import below, used
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.options.local_part import LocalPart
 topology, scheme, part = sys.argv[1:]
-lab = Lab.of_part(LocalPart.from_json(json.loads(part)), topology, scheme, "alone")
+lab = Lab.of_part(decode_fields(LocalPart, json.loads(part)), topology, scheme, "alone")
 lab.start()
 print(lab.launch_s, used(below(os.getpid())))
 lab.stop()
@@ -154,7 +156,7 @@ def alone(topology: str, scheme: str, count: int) -> dict[str, float]:
         addresses = [machine.address for machine in machines]
         for number, machine in enumerate(machines):
             part = _part(placed, number, addresses)
-            done = machine.python(_ALONE, topology, scheme, json.dumps(part.to_json()))
+            done = machine.python(_ALONE, topology, scheme, json.dumps(encode(part)))
             assert done.returncode == 0, done.stderr
             rows.append([float(word) for word in done.stdout.split()])
     seconds, cpu = (max(column) for column in zip(*rows, strict=True))

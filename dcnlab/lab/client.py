@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dcnlab.lab import log, python_process, settings
+from dcnlab.lab.contract.codec import encode
 from dcnlab.lab.contract.lab import Configured, LabInfo
 from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
 from dcnlab.lab.control import holders, runtime, stopping
@@ -274,7 +275,7 @@ class Lab(
         from hostagent.linux.secret import readable_once
 
         with readable_once(bytes.fromhex(self._part.key)) as key:
-            yield replace(self._part, key="").to_json(), key.fileno()
+            yield encode(replace(self._part, key="")), key.fileno()
 
     @contextlib.contextmanager
     def _asking(self, prompt: bool) -> Iterator[int | None]:

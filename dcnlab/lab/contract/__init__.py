@@ -9,6 +9,7 @@ launch.py     what launches a lab, and what is reported of that
 lab.py        answers about a lab, its controller and its openings
 links.py      answers about links
 machine.py    what a machine and the coordinator tell each other of links
+part.py       what is said to the server of a part on another machine, and by it
 processes.py  answers about processes
 programs.py   answers about programs and services
 switches.py   answers about tables, entries and paths

@@ -20,21 +20,21 @@ from typing import Any, TypeVar
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.contract.machine import MachineLost
+from dcnlab.lab.contract.part import GONE, Failure, Item, Output, PartLaunched, Report, Result
 from dcnlab.lab.control import runtime
 from dcnlab.lab.control.rpc import Connection, Disconnected
 from dcnlab.lab.control.stopping import end
 from dcnlab.lab.emulation.images import engines
-from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.contact import Contact
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.program import Program
+from hostagent.linux.channel import Message as Request
 from topos import plugins
 
 #: Seconds that a fetch waits for something to come.
 _WAIT = 2.0
 _CHUNK = 1 << 16
-#: In the place of an exit code: the part has ended.
-_GONE = -1
 #: Seconds that a terminal is read after its program has ended: others may have it open for ever.
 _HELD = 0.5
 #: Calls at once.  Each fetch takes a thread for some seconds, and input that a program does not read takes one
@@ -42,10 +42,6 @@ _HELD = 0.5
 _THREADS = 256
 #: Items of a request that wait until they are fetched; a program that writes faster waits.
 _MOST_ITEMS = 256
-
-#: What a request yields: ("progress", value), ("output", (descriptor, bytes)) with no bytes at its end, and at
-#: last ("result", value) or ("error", (text, exit code)).
-Item = tuple[str, Any]
 
 T = TypeVar("T")
 
@@ -58,29 +54,27 @@ class MachineServer:
         topology: str,
         scheme: str,
         name: str,
-        part: Mapping[str, Any],
+        part: LocalPart,
         custom: Sequence[str],
         **options: Any,
     ) -> None:
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, _Asked] = {}
         self._numbers = itertools.count()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="part")
         plugins.load(custom)
-        local = LocalPart.from_json(part)
-        self._lab = Lab.of_part(local, topology, scheme, name, **options)
-        self._contact = Contact(self._lab.path, local.peers)
+        self._lab = Lab.of_part(part, topology, scheme, name, **options)
+        self._contact = Contact(self._lab.path, part.peers)
 
-    async def launch(self, again: bool) -> dict[str, Any]:
-        """Launch the part: ``seconds`` by stage and ``launch_s`` of the whole launch, or ``error`` and ``code``
-        when it fails.  ``again``: first end what may be left of a part that was lost."""
+    async def launch(self, again: bool) -> PartLaunched | Failure:
+        """Launch the part.  ``again``: first end what may be left of a part that was lost."""
         try:
             if again:
                 await self._in_thread(end, self._lab.path)
             await self._in_thread(self._lab.start)
             self._contact.begin(self._lab.guard_pid)
         except LabError as error:
-            return {"error": str(error), "code": error.exit_code}
-        return {"seconds": self._lab.stages, "launch_s": self._lab.launch_s}
+            return Failure(str(error), error.exit_code)
+        return PartLaunched(self._lab.stages, self._lab.launch_s or 0.0)
 
     async def begin(
         self, request: Mapping[str, Any], descriptors: int, settings: Sequence[Any] | None = None
@@ -88,7 +82,7 @@ class MachineServer:
         """Begin a request with so many descriptors, or with a terminal of these settings; its number."""
         self._contact.note(request)
         number = next(self._numbers)
-        self._requests[number] = _Request(self._lab, dict(request), descriptors, settings)
+        self._requests[number] = _Asked(self._lab, dict(request), descriptors, settings)
         return number
 
     async def ask(self, request: Mapping[str, Any]) -> tuple[int, list[Item]]:
@@ -101,7 +95,7 @@ class MachineServer:
         """What has come for a request since the last fetch; empty after some seconds without anything."""
         self._contact.note()
         items = await self._in_thread(self._requests[number].items)
-        if any(kind in ("result", "error") for kind, _ in items):
+        if any(isinstance(item, Result | Failure) for item in items):
             del self._requests[number]
         return items
 
@@ -157,12 +151,10 @@ def _stop(lab: Lab) -> None:
         runtime.in_use(lab.path)  # removes the socket of a guard that was killed
 
 
-class _Request:
+class _Asked:
     """One request to the part's control socket."""
 
-    def __init__(
-        self, lab: Lab, request: dict[str, Any], descriptors: int, settings: Sequence[Any] | None
-    ) -> None:
+    def __init__(self, lab: Lab, request: Request, descriptors: int, settings: Sequence[Any] | None) -> None:
         self._items: queue.Queue[Item] = queue.Queue(_MOST_ITEMS)
         #: The outputs that nobody reads any more.
         self._closed: set[int] = set()
@@ -243,21 +235,19 @@ class _Request:
         else:
             self.connection.tell(dict(message))
 
-    def _follow(
-        self, request: dict[str, Any], descriptors: tuple[int, ...], readers: list[threading.Thread]
-    ) -> None:
+    def _follow(self, request: Request, descriptors: tuple[int, ...], readers: list[threading.Thread]) -> None:
         def progress(value: Any) -> None:
-            self._items.put(("progress", value))
+            self._items.put(Report(value))
 
         last: Item
         try:
-            last = ("result", self._call(request, descriptors, progress))
+            last = Result(self._call(request, descriptors, progress))
         except Disconnected as error:  # of a part that is being killed, its socket may answer for a moment
-            last = ("error", (str(error), error.exit_code if self._left else _GONE))
+            last = Failure(str(error), error.exit_code if self._left else GONE)
         except LabError as error:
-            last = ("error", (str(error), error.exit_code if runtime.in_use(self._path) else _GONE))
+            last = Failure(str(error), error.exit_code if runtime.in_use(self._path) else GONE)
         except Exception as error:  # of a connection that was closed
-            last = ("error", (f"{type(error).__name__}: {error}", 1))
+            last = Failure(f"{type(error).__name__}: {error}", 1)
         for reader in readers:  # everything that the program wrote comes before its end
             reader.join(_HELD if self._terminal else None)
         self._closed.update(range(3))
@@ -265,7 +255,7 @@ class _Request:
         self.connection.close()
         self._items.put(last)
 
-    def _call(self, request: dict[str, Any], descriptors: tuple[int, ...], progress: Any) -> Any:
+    def _call(self, request: Request, descriptors: tuple[int, ...], progress: Any) -> Any:
         """The part's answer; it has the descriptors from the request on, and this process has them no more."""
         op = request.pop("op")
         closing = threading.Event()
@@ -290,21 +280,13 @@ class _Request:
             while data := stream.read(_CHUNK):  # a terminal that nobody has open any more is an error
                 if number in self._closed:
                     return  # the program gets SIGPIPE, as on one machine
-                self._items.put(("output", (number, data)))
-        self._items.put(("output", (number, b"")))
+                self._items.put(Output(number, data))
+        self._items.put(Output(number, b""))
 
 
-def _with_layout(request: dict[str, Any]) -> dict[str, Any]:
+def _with_layout(request: Request) -> Request:
     """A request whose program has an image that the part can read, where it was a container engine's."""
     program = request.get("program")
     if not isinstance(program, dict) or not program.get("image"):
         return request
     return {**request, "program": engines.of_program(Program.from_json(program)).to_json()}
-
-
-def raised(item: tuple[str, int]) -> LabError:
-    """The error that a part has answered."""
-    text, code = item
-    if code == _GONE:
-        return MachineLost(text)
-    return UsageError(text) if code == UsageError.exit_code else LabError(text)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from dcnlab.lab.contract.machine import MachineLost, MachineUnreachable, Observation
+from dcnlab.lab.contract.part import Failure, Item, Output, PartLaunched, Report, Result
 from dcnlab.lab.control.rpc import Call, Progress
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.contact import SILENCE
-from dcnlab.lab.machines.machine_server import Item, raised
 from dcnlab.lab.machines.transport.contract import Answer, Server, Transport, Worker
 from dcnlab.lab.operations.own_links import OwnLinks
 from dcnlab.lab.options.local_part import LocalPart
@@ -71,16 +71,16 @@ class RemotePart:
         self, topology: str, scheme: str, name: str, custom: Sequence[str], options: Mapping[str, Any]
     ) -> None:
         """Create the server of the part on the machine."""
-        arguments = topology, scheme, name, self.part.to_json(), list(custom)
+        arguments = topology, scheme, name, self.part, list(custom)
         self._server = self._asked(lambda: self._transport.serve(self.worker, *arguments, **options))
 
     def launch(self, again: bool = False) -> None:
         """Launch it; LabError with its own error.  ``again``: what may be left there of a
         part that was lost ends first."""
-        launched: dict[str, Any] = self._do("launch", again)
-        if "error" in launched:
-            raise raised((f"{self}: {launched['error']}", launched["code"]))
-        self.launch_s, self.seconds = float(launched["launch_s"]), dict(launched["seconds"])
+        launched: PartLaunched | Failure = self._do("launch", again)
+        if isinstance(launched, Failure):
+            raise launched.error(f"{self}: ")
+        self.launch_s, self.seconds = launched.launch_s, dict(launched.seconds)
 
     def release(self) -> None:
         """Need it no longer: its worker, if there is one, ends it."""
@@ -131,11 +131,11 @@ class RemotePart:
 
         number, items = patient("ask", request)
         while True:
-            for kind, value in items:
-                if kind == "error":
-                    raise raised(value)
-                if kind == "result":
-                    return OwnLinks.read(value)
+            for item in items:
+                if isinstance(item, Failure):
+                    raise item.error()
+                if isinstance(item, Result):
+                    return OwnLinks.read(item.value)
             items = patient("fetch", number)
 
     def _awaited(self, future: Answer, on_contact: Callable[[bool], None]) -> Any:
@@ -217,17 +217,17 @@ class RemotePart:
         what nobody fetches."""
         items = first
         while True:
-            for kind, value in items:
-                if kind == "progress":
-                    if progress is not None and not _reported(progress, value):
+            for item in items:
+                if isinstance(item, Report):
+                    if progress is not None and not _reported(progress, item.value):
                         progress = None
                         self._do("leave", number)
-                elif kind == "output":
-                    write(*value)
-                elif kind == "error":
-                    raise self._named(raised(value))
+                elif isinstance(item, Output):
+                    write(item.descriptor, item.data)
+                elif isinstance(item, Failure):
+                    raise self._named(item.error())
                 else:
-                    return value
+                    return item.value
             items = self._do("fetch", number)
 
     def _named(self, error: LabError) -> LabError:

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.options import mtu
-
-_OTHERS = ("address", "port", "mtu", "configured", "rejoins", "key", "number")
 
 
 @dataclass(frozen=True)
@@ -40,22 +36,3 @@ class LocalPart:
     number: int = 0
     machines: tuple[str, ...] = ()
     collectors: Mapping[int, int] = field(default_factory=dict)
-
-    def to_json(self) -> JsonObject:
-        """Return it as a JSON object."""
-        peers = {str(link): address for link, address in self.peers.items()}
-        collectors = {str(server): machine for server, machine in self.collectors.items()}
-        more = {name: getattr(self, name) for name in _OTHERS}
-        return {
-            "nodes": sorted(self.nodes), "peers": peers, "collectors": collectors,
-            "machines": list(self.machines), **more,
-        }  # fmt: skip
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> LocalPart:
-        """Make one from a JSON object."""
-        peers = {int(link): str(address) for link, address in value["peers"].items()}
-        collectors = {int(server): int(machine) for server, machine in value["collectors"].items()}
-        more = {name: value[name] for name in _OTHERS}
-        nodes, machines = frozenset(value["nodes"]), tuple(value["machines"])
-        return cls(nodes, peers, machines=machines, collectors=collectors, **more)

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 from controller.client import ControllerError
 from dcnlab.lab import log, naming
+from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
 from dcnlab.lab.control import rpc, upgrade
 from dcnlab.lab.coordinator.lab import Coordinator
@@ -99,7 +100,7 @@ def _part(request: LaunchRequest) -> LocalPart | None:
     if request.part is None or request.key is None:
         return None
     with open(request.key, "rb") as file:
-        return replace(LocalPart.from_json(request.part), key=file.read().hex())
+        return replace(decode_fields(LocalPart, request.part), key=file.read().hex())
 
 
 def _in_foreground(

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.codec import encode
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines import description, placement
 from dcnlab.lab.options import mtu
@@ -21,10 +22,11 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("parts")]
 
 LAUNCH = """
 import json, sys
+from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.client import Lab
 spec, scheme, name, part = sys.argv[1:]
-Lab.of_part(LocalPart.from_json(json.loads(part)), spec, scheme, name).start(detach=True)
+Lab.of_part(decode_fields(LocalPart, json.loads(part)), spec, scheme, name).start(detach=True)
 """
 
 
@@ -53,7 +55,7 @@ def two(request: pytest.FixtureRequest) -> Iterator[tuple[list[LocalPart], list[
         names = [f"part-{secrets.token_hex(4)}-{number}" for number in range(2)]
         started = list(
             pool.map(
-                lambda each: each[0].python(LAUNCH, spec, scheme, each[1], json.dumps(each[2].to_json())),
+                lambda each: each[0].python(LAUNCH, spec, scheme, each[1], json.dumps(encode(each[2]))),
                 zip(machines, names, parts, strict=True),
             )
         )

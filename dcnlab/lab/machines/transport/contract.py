@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dcnlab.lab.machines.placement import Machine
+from dcnlab.lab.machines.transport.this_machine import Described
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,9 @@ class Worker:
     root: bool
 
     @classmethod
-    def described(cls, number: int, worker: str, address: str, has: dict[str, Any]) -> Worker:
-        """The machine of this number that :func:`this_machine.describe` describes."""
-        machine = Machine(f"m{number}", has["cores"], has["memory"])
-        return cls(worker, machine, address, has["mtu"], has["root"])
+    def described(cls, number: int, worker: str, address: str, has: Described) -> Worker:
+        """The machine of this number."""
+        return cls(worker, Machine(f"m{number}", has.cores, has.memory), address, has.mtu, has.root)
 
 
 class Answer(Protocol):
