@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dcnlab.cli.launching import show_configured
-from dcnlab.cli.show import cell, table
+from dcnlab.cli.show import cell, print_ended, print_notes, table
 from dcnlab.lab.contract.codec import encode
 
 if TYPE_CHECKING:
-    from dcnlab.lab.contract.lab import AttachedInterface
+    from dcnlab.lab.contract.lab import AttachedInterface, LabInfo
     from dcnlab.lab.contract.links import ImpairedLink, ImpairedLinks, LinkChange
     from dcnlab.lab.contract.operation import Operation
     from dcnlab.lab.contract.processes import NamedProcess, ProcessChange
@@ -41,6 +41,80 @@ def show_table(answer: Any) -> None:
 
 def _text(value: Any) -> str:
     return ", ".join(map(_text, value)) if isinstance(value, list) else cell(value)
+
+
+# --- labs ---------------------------------------------------------------------
+
+
+def _info(_: Any, answer: LabInfo) -> None:
+    """Options that differ from the default, controller, failed links, processes that have ended."""
+    table(("item", "value"), list(_info_rows(answer)))
+    print_notes(answer.name, answer.controller.notes)
+    print_ended(answer.name, answer.ended)
+    print_notes(answer.name, answer.damage)
+
+
+def _info_rows(answer: LabInfo) -> list[tuple[str, str]]:
+    """The items of a lab and their values as text."""
+    controller = answer["controller"]
+    shown = answer | {"options": _chosen_options(answer["options"])}
+    rows = [(key, _info_text(value)) for key, value in shown.items() if key not in _SHOWN_OTHERWISE]
+    rows.append(("down", "; ".join(map(_down_link, answer["down_links"])) or "none"))
+    cut = [
+        *(_link_ends(one) for one in answer["down_links"] if one["number"] in answer["cut"]["links"]),
+        *answer["cut"]["nodes"],
+    ]
+    rows.append(("cut", ", ".join(cut) or "none"))
+    rows.append(("controller", controller["controller"]))
+    if controller["library"]:
+        rows.append(("library", controller["library"]))
+    rows.append(("switches connected", f"{controller['connected']} of {controller['switches']}"))
+    for one in controller["controllers"] if len(controller["controllers"]) > 1 else ():
+        roles = ", ".join(f"{role} of {number}" for role, number in one["roles"].items())
+        rows.append((one["controller"], f"{one['connected']} connected" + (f": {roles}" if roles else "")))
+    if controller["rest"]:
+        rows.append(("REST of applications", controller["rest"]))
+    return rows
+
+
+#: Items that have rows of their own, or say little to people.
+_SHOWN_OTHERWISE = {
+    "controller", "backend", "ended", "damage", "launch", "started", "down", "down_links", "cut",
+}  # fmt: skip
+
+
+def _chosen_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that differ from their defaults, without those that have rows of their own."""
+    from dataclasses import fields
+
+    from dcnlab.lab.options.config import LabConfig
+
+    usual = {field.name: field.default for field in fields(LabConfig)}
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in ("topology", "scheme", "name", "custom")
+        and (list(value) if isinstance(value, list | tuple) else value) != usual.get(name)
+    }
+
+
+def _link_ends(link: dict[str, Any]) -> str:
+    return "-".join(link["link"])
+
+
+def _down_link(link: dict[str, Any]) -> str:
+    """A link that is down, and why."""
+    return f"{_link_ends(link)} ({', '.join(link['because'])})"
+
+
+def _info_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_info_text, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_info_text(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 # --- links --------------------------------------------------------------------
@@ -143,5 +217,6 @@ _FUNCTIONS: dict[str, Callable[[Any, Any], None]] = {
     "pause": _paused,
     "attach": _attached,
     "detach": _detached,
+    "info": _info,
     "reconfigure": lambda _, answer: show_configured(answer),
 }

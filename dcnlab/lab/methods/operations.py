@@ -104,7 +104,8 @@ class OperationMethods(Asking):
         return self.perform(History())
 
     def info(self) -> LabInfo:
-        """Topology, scheme, counts, datapath, links that are down, processes that have ended."""
+        """Show a lab: options that differ from the default, controller, failed links, processes that have
+        ended."""
         from dcnlab.lab.operations.info import Info
 
         return self.perform(Info())

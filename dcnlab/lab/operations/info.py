@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Info(Operation[LabInfo]):
-    """Topology, scheme, counts, datapath, links that are down, processes that have ended."""
+    """Show a lab: options that differ from the default, controller, failed links, processes that have ended."""
 
     name: ClassVar[str] = "info"
     records: ClassVar[bool] = False
     http: ClassVar[str] = "GET /lab"
     returns: ClassVar[str] = "Name, topology, scheme, counts, links that are down, processes that ended."
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab info LAB", "dcnlab info LAB --json")
 
     def perform(self, lab: Coordinator, call: Call) -> LabInfo:
         from dcnlab.lab.control import upgrade
