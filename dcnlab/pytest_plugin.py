@@ -7,7 +7,8 @@
 
 The marker takes what :class:`dcnlab.Lab` takes, and ``scope``: ``"function"``, ``"module"`` (the default) or
 ``"session"``.  Tests of one scope with equal arguments share a lab.  Links that a test failed are restored
-after it.  A lab that cannot be restored, or has ended, is replaced for the next test.
+after it, and have the impairments of the launch again.  A lab that has ended, or that is not as it was (it has
+lost a process, has another network, or a service) is replaced for the next test.
 
 pytest loads this module in every run, so it imports labs only when a test asks for one.
 """
@@ -36,6 +37,8 @@ class _Pool:
     """The labs that run, by the node of their scope and their arguments."""
 
     labs: dict[tuple[str, str], Lab] = field(default_factory=dict)
+    #: What :func:`_state` said of each when it was launched.
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def get(self, node: Any, topology: Any, options: dict[str, Any]) -> Lab:
         """The lab of these arguments; it ends with ``node``."""
@@ -44,7 +47,8 @@ class _Pool:
             repr((topology if isinstance(topology, str) else id(topology), sorted(options.items()))),
         )
         if key not in self.labs:
-            self.labs[key] = _launch(topology, options)
+            self.labs[key] = lab = _launch(topology, options)
+            self.states[lab.config.name] = _state(lab)
             node.addfinalizer(lambda: self.drop(key))
         return self.labs[key]
 
@@ -54,15 +58,19 @@ class _Pool:
             lab.stop()
 
     def clean(self, lab: Lab) -> None:
-        """Restore the links that a test failed; end a lab where that does not work."""
+        """Undo what a test did to links; end a lab that is not as it was then."""
         from dcnlab.lab.errors import LabError
 
-        try:
+        with contextlib.suppress(LabError):
+            before = self.states[lab.config.name]
             _restore(lab)
-        except LabError:
-            for key in [key for key, other in self.labs.items() if other is lab]:
-                with contextlib.suppress(LabError):
-                    self.drop(key)
+            if lab.impairments() != before["impairments"]:
+                lab.impair(clear=True)
+            if _state(lab) == before:
+                return
+        for key in [key for key, other in self.labs.items() if other is lab]:
+            with contextlib.suppress(LabError):
+                self.drop(key)
 
 
 def _launch(topology: Any, options: dict[str, Any]) -> Lab:
@@ -75,6 +83,13 @@ def _launch(topology: Any, options: dict[str, Any]) -> Lab:
         return Lab(topology, **options).start()
     except (LabError, SpecError) as error:
         pytest.fail(f"no lab: {error}", pytrace=False)
+
+
+def _state(lab: Lab) -> dict[str, Any]:
+    """What tests find in a lab, beside its journal and what programs have written."""
+    info, kept = lab.info(), ("down", "cut", "ended", "damage", "restarts", "outside", "links")
+    of_info = {name: info[name] for name in kept}
+    return {**of_info, "nodes": lab.nodes(), "impairments": lab.impairments(), "services": lab.services()}
 
 
 def _restore(lab: Lab) -> None:

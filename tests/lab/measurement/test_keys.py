@@ -11,6 +11,7 @@ import pytest
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv.placement import replica_servers
+from tests.lab.shared import on_shared_lab
 from topos import registry
 
 pytestmark = pytest.mark.lab
@@ -54,16 +55,16 @@ def test_values_outlive_their_home(topology: str, scheme: str) -> None:
             lab.put("colour", b"x", replicas=99)
 
 
-def test_the_command() -> None:
-    with Lab("bcube:2,1", "brp") as lab:
-        assert kv(lab, "put", "a key", "-", "--from", "h3", data=b"\x00\xff\n").returncode == 0
-        assert kv(lab, "get", "a key").stdout == b"\x00\xff\n"
-        for words, code, says in [
-            (("get", "nothing"), 1, b"there is no nothing"),
-            (("put", "alone"), 2, b"write put KEY VALUE"),
-            (("put", "k", "v", "--replicas", "9"), 2, b"replicas are 1 to 4"),
-            (("get", "k", "--from", "s0"), 2, b"is a switch"),
-            (("put", "k", "@/no/such/file"), 2, b"No such file"),
-        ]:
-            done = kv(lab, *words)
-            assert (done.returncode, says in done.stderr) == (code, True), done
+@on_shared_lab
+def test_the_command(lab: Lab) -> None:
+    assert kv(lab, "put", "a key", "-", "--from", "h3", data=b"\x00\xff\n").returncode == 0
+    assert kv(lab, "get", "a key").stdout == b"\x00\xff\n"
+    for words, code, says in [
+        (("get", "nothing"), 1, b"there is no nothing"),
+        (("put", "alone"), 2, b"write put KEY VALUE"),
+        (("put", "k", "v", "--replicas", "9"), 2, b"replicas are 1 to 4"),
+        (("get", "k", "--from", "s0"), 2, b"is a switch"),
+        (("put", "k", "@/no/such/file"), 2, b"No such file"),
+    ]:
+        done = kv(lab, *words)
+        assert (done.returncode, says in done.stderr) == (code, True), done

@@ -13,6 +13,7 @@ from dcnlab.lab.errors import UsageError
 from tests.capabilities import lacking
 from tests.lab.measurement.test_multipath import carried
 from tests.lab.running.test_agents_alone import lab_link
+from tests.lab.shared import on_shared_lab
 
 pytestmark = pytest.mark.lab
 
@@ -43,8 +44,9 @@ def test_one_connection_fills_both_ways() -> None:
         assert single.mbps < 4.2
 
 
-def test_one_way_is_not_enough() -> None:
-    with Lab("bcube:2,1", "brp") as lab, pytest.raises(UsageError, match="--multipath 2 or more"):
+@on_shared_lab
+def test_one_way_is_not_enough(lab: Lab) -> None:
+    with pytest.raises(UsageError, match="--multipath 2 or more"):
         lab.mptcp("h0", "h3", seconds=1)
 
 

@@ -12,6 +12,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.instruments.packets.stream import most_lost_in_a_row
 from dcnlab.lab.measurement.stream import Stream
 from tests.lab import processes
+from tests.lab.shared import on_shared_lab
 
 STILL = 0.4
 
@@ -23,10 +24,10 @@ def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
 
 
 @pytest.mark.lab
-def test_a_stream_with_a_length_tells_how_far_it_is() -> None:
+@on_shared_lab
+def test_a_stream_with_a_length_tells_how_far_it_is(lab: Lab) -> None:
     told: list[tuple[int, int]] = []
-    with Lab("bcube:2,1", "brp") as lab:
-        lab.measure(Stream("h0", "h3", seconds=1.5), lambda report: told.append((report["done"], report["of"])))
+    lab.measure(Stream("h0", "h3", seconds=1.5), lambda report: told.append((report["done"], report["of"])))
     assert {of for _, of in told} == {2}
     assert told[0] == (0, 2)
     assert [done for done, _ in told] == list(range(len(told)))
@@ -34,22 +35,22 @@ def test_a_stream_with_a_length_tells_how_far_it_is() -> None:
 
 
 @pytest.mark.lab
-def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
-    with Lab("bcube:2,1", "brp") as lab:
-        stream = lab.begin(Stream("h0", "h3"))
-        running = processes.agents(lab)
-        # With the agents' supervisor: it would report them, and packets for links that are down are dropped.
-        for process in (running.supervisor, *running.agents):
-            process.suspend()
-        time.sleep(STILL)  # how long they stand still is what is measured
-        for process in (*running.agents, running.supervisor):
-            process.resume()
-        late = stream.stop()
-        assert late.lost == late.outage_ms == 0
-        assert late.longest_gap_ms >= 0.9 * STILL * 1000 > late.median_gap_ms
+@on_shared_lab
+def test_packets_that_wait_are_no_outage_and_lost_ones_are(lab: Lab) -> None:
+    stream = lab.begin(Stream("h0", "h3"))
+    running = processes.agents(lab)
+    # With the agents' supervisor: it would report them, and packets for links that are down are dropped.
+    for process in (running.supervisor, *running.agents):
+        process.suspend()
+    time.sleep(STILL)  # how long they stand still is what is measured
+    for process in (*running.agents, running.supervisor):
+        process.resume()
+    late = stream.stop()
+    assert late.lost == late.outage_ms == 0
+    assert late.longest_gap_ms >= 0.9 * STILL * 1000 > late.median_gap_ms
 
-        stream = lab.begin(Stream("h0", "h3"))
-        lab.ask("fail", kind="node", names=["h3"])
-        time.sleep(STILL)
-        cut = stream.stop()
-        assert 0 < 0.9 * cut.lost <= cut.outage_ms <= cut.lost  # one packet per ms, lost in a row
+    stream = lab.begin(Stream("h0", "h3"))
+    lab.ask("fail", kind="node", names=["h3"])
+    time.sleep(STILL)
+    cut = stream.stop()
+    assert 0 < 0.9 * cut.lost <= cut.outage_ms <= cut.lost  # one packet per ms, lost in a row

@@ -10,18 +10,13 @@ from collections.abc import Iterator
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.lab.shared import SHARED
 from tests.lab.terminal import DCNLAB, Terminal
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, *SHARED]
 
 #: A program, and before and after it the settings of the terminal; its exit code.
 _AROUND = 'stty -g; "$@"; echo "code $?"; stty -g'
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    with Lab("bcube:2,1", "brp") as running:
-        yield running
 
 
 @contextlib.contextmanager

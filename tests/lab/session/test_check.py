@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.lab.shared import SHARED
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, *SHARED]
 SCENARIO = """
 topology: bcube:2,1
 scheme: brp
@@ -30,12 +30,6 @@ expect:
   - path.links == 4
   - cut.links == 1
 """
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    with Lab("bcube:2,1", "brp") as running:
-        yield running
 
 
 def check(lab: Lab, path: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:

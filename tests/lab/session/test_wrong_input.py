@@ -9,12 +9,17 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dcnlab.cli import loading, show
 from dcnlab.cli.app import app
 from dcnlab.cli.program import main
+from tests.lab.shared import on_shared_lab
+
+if TYPE_CHECKING:
+    from dcnlab.lab.client import Lab
 
 
 @dataclass(frozen=True)
@@ -257,10 +262,9 @@ def test_a_figure_that_nobody_has_is_named(run: Run) -> None:
 
 
 @pytest.mark.lab
-def test_a_port_that_is_in_use_and_one_server_twice(run: Run) -> None:
-    from dcnlab.lab.client import Lab
-
-    with Lab("bcube:2,1", "brp") as lab, socket.create_server(("127.0.0.1", 0)) as taken:
+@on_shared_lab
+def test_a_port_that_is_in_use_and_one_server_twice(run: Run, lab: Lab) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         name = lab.config.name
         said = run(f"view {name} --port {taken.getsockname()[1]}")
         assert (said.code, len(said.err.splitlines())) == (2, 1)
