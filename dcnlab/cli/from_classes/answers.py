@@ -12,7 +12,8 @@ from dcnlab.lab.contract.codec import encode
 
 if TYPE_CHECKING:
     from dcnlab.lab.contract.lab import AttachedInterface, LabInfo
-    from dcnlab.lab.contract.links import ImpairedLink, ImpairedLinks, LinkChange
+    from dcnlab.lab.contract.links import LinkChange
+    from dcnlab.lab.contract.network import ImpairedLink, ImpairedLinks
     from dcnlab.lab.contract.operation import Operation
     from dcnlab.lab.contract.processes import NamedProcess, ProcessChange
     from dcnlab.lab.operations.attach import AttachInterface

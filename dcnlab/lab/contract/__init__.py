@@ -7,7 +7,8 @@ codec.py      dataclasses as JSON values, and from them
 values.py     values that JSON can hold, as types
 launch.py     what launches a lab, and what is reported of that
 lab.py        answers about a lab, its controller and its openings
-links.py      answers about links
+links.py      answers about links that fail
+network.py    answers about the network: what links carry, impairments, queues
 machine.py    what a machine and the coordinator tell each other of links
 part.py       what is said to the server of a part on another machine, and by it
 processes.py  answers about processes

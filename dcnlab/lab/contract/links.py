@@ -1,4 +1,4 @@
-"""Links: what was changed, what keeps them down, what they have carried, impairments, queues."""
+"""Links: what was cut or restored, and what keeps them down."""
 
 from __future__ import annotations
 
@@ -66,68 +66,6 @@ class LinkChange(Answer):
             f"{_some(links)} {'stay' if len(links) > 1 else 'stays'} down: {cause}"
             for cause, links in by_cause.items()
         ]
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkChange(Answer):
-    """What was added to the network of a lab, or removed from it: a ``kind`` and the ``names`` of its nodes.
-
-    ``converged_ms`` is the time until all tables and agents agreed; a new host has an ``address``.
-    """
-
-    kind: str
-    names: list[str]
-    converged_ms: float
-    address: str = field(default="", metadata=ABSENT)
-
-
-@dataclass(frozen=True, eq=False)
-class Queue(Answer):
-    """A port with a queue: the packets and bytes that wait now, and the packets dropped since the launch."""
-
-    node: str
-    port: int
-    to: str
-    packets: int
-    bytes: int
-    dropped: int
-
-
-@dataclass(frozen=True, eq=False)
-class LinkCounts(Answer):
-    """What links had carried at a time of the monotonic clock: by link the bytes from its end a to b and from b
-    to a; and the links that were down."""
-
-    at: float
-    down: list[int]
-    links: list[list[int]]
-
-
-@dataclass(frozen=True, eq=False)
-class LinkReadings(Answer):
-    """What links had carried at several times, the oldest first, and the time ``now`` on the same clock."""
-
-    now: float
-    readings: list[LinkCounts]
-
-
-@dataclass(frozen=True, eq=False)
-class ImpairedLink(Answer):
-    """The impairments of one link: its two nodes (and which it is of several), its number, the values, and what
-    imposes each; ``sender``: only in the direction in which that node sends."""
-
-    link: tuple[str, ...]
-    number: int
-    impairments: Mapping[str, str]
-    by: Mapping[str, str]
-    sender: str = field(default="", metadata=ABSENT)
-
-
-@dataclass(frozen=True, eq=False)
-class ImpairedLinks(Answer):
-    """Links and their impairments."""
-
-    links: list[ImpairedLink]
 
 
 def _some(names: list[str]) -> str:

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from dcnlab.lab.contract.links import Queue
+from dcnlab.lab.contract.network import Queue
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.local_machine import LocalMachine

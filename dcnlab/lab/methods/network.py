@@ -8,7 +8,7 @@ from dcnlab.lab.methods.asking import Asking
 from dcnlab.lab.sampling import Sampling
 
 if TYPE_CHECKING:
-    from dcnlab.lab.contract.links import ImpairedLink
+    from dcnlab.lab.contract.network import ImpairedLink
     from dcnlab.lab.measurement.counters import CountersResult
 
 

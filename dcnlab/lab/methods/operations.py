@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         NodeInfo,
         Rejoined,
     )
-    from dcnlab.lab.contract.links import LinkChange, LinkReadings, NetworkChange, Queue
+    from dcnlab.lab.contract.links import LinkChange
+    from dcnlab.lab.contract.network import LinkReadings, NetworkChange, Queue
     from dcnlab.lab.contract.processes import ProcessChange
     from dcnlab.lab.contract.programs import ServiceState
     from dcnlab.lab.contract.switches import FlowEntries, PathStep, TableComparison

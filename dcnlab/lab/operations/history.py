@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.contract.links import LinkCounts, LinkReadings
+from dcnlab.lab.contract.network import LinkCounts, LinkReadings
 from dcnlab.lab.contract.operation import Operation, Route
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.contract.fields import argument, named, word
-from dcnlab.lab.contract.links import ImpairedLinks
+from dcnlab.lab.contract.network import ImpairedLinks
 from dcnlab.lab.contract.operation import Route
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.operations.fail import LinkOperation

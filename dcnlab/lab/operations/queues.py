@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.contract.links import Queue
+from dcnlab.lab.contract.network import Queue
 from dcnlab.lab.contract.operation import Operation, Route
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from dcnlab.lab.contract.fields import word
-from dcnlab.lab.contract.links import NetworkChange
+from dcnlab.lab.contract.network import NetworkChange
 from dcnlab.lab.contract.operation import Operation
 
 if TYPE_CHECKING:

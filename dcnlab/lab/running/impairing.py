@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dcnlab.lab import naming
-from dcnlab.lab.contract.links import ImpairedLink, ImpairedLinks
+from dcnlab.lab.contract.network import ImpairedLink, ImpairedLinks
 from dcnlab.lab.emulation.links import shaping
 from dcnlab.lab.options.link_shape import Direction, Shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcnlab.lab.contract.links import LinkCounts, LinkReadings
+from dcnlab.lab.contract.network import LinkCounts, LinkReadings
 from dcnlab.lab.operations.history import merged
 
 AGES = st.lists(st.integers(0, 900), min_size=1, max_size=20, unique=True).map(lambda ages: sorted(ages)[::-1])

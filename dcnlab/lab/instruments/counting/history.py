@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcnlab.lab.contract.links import LinkCounts
+from dcnlab.lab.contract.network import LinkCounts
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.counting.counters import link_counters
 from dcnlab.lab.running.local_machine import LocalMachine
