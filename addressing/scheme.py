@@ -21,11 +21,13 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from addressing.autoconfiguration import Autoconfiguration, aacm
 from addressing.fields import ipv4
 from addressing.header import (
+    DELIVER,
     TAG_BITS,
     Action,
     Deliver,
@@ -36,6 +38,7 @@ from addressing.header import (
     NextHops,
     Pattern,
     drop,
+    exact,
     only,
 )
 from topos.fabric import Fabric
@@ -214,6 +217,34 @@ class Scheme(ABC):
                     f"{self.name} on {self.fabric.spec}: {what.format(bits)} {room};"
                     " it can be evaluated offline only"
                 )
+
+
+@dataclass(frozen=True)
+class NumberedScheme(Scheme):
+    """Base of schemes whose label is the server's number."""
+
+    @cached_property
+    def label_bits(self) -> int:
+        return max(1, (self.fabric.servers - 1).bit_length())
+
+    def label(self, node: int) -> int:
+        return node
+
+    def hop_bound(self) -> int:
+        return self.fabric.size
+
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
+        if header.label >= self.fabric.servers:
+            return drop("no server has this label")
+        return DELIVER if header.label == at else self.towards(at, header.label, links)
+
+    @abstractmethod
+    def towards(self, at: int, server: int, links: LinkState) -> NextHops:
+        """The next hops at a node of packets to another one, a server."""
+
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
+        for server in range(self.fabric.servers):
+            yield exact(server, self.label_bits), Header(server)
 
 
 @dataclass(frozen=True, slots=True)

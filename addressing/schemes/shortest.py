@@ -19,10 +19,10 @@ from typing import ClassVar
 import numpy as np
 
 from addressing.algorithms.shortest_paths import ShortestPaths
-from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
-from addressing.scheme import ForwardingClass, Scheme
+from addressing.header import Forward, NextHops, drop, only
+from addressing.scheme import ForwardingClass, NumberedScheme, Scheme
 from topos.family import Family
-from topos.graph import ALL_UP, IntArray, LinkState
+from topos.graph import IntArray, LinkState
 
 BoolArray = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 
@@ -36,7 +36,7 @@ def spread(ports: int, destination: int, hops: int) -> int:
 
 
 @dataclass(frozen=True)
-class Shortest(Scheme):
+class Shortest(NumberedScheme):
     """A label is the server's number; the next hop is :func:`spread` among the ports on shortest paths."""
 
     name: ClassVar[str] = "shortest"
@@ -48,28 +48,14 @@ class Shortest(Scheme):
     def incompatibility(cls, family: Family) -> str | None:
         return None
 
-    @cached_property
-    def label_bits(self) -> int:
-        return max(1, (self.fabric.servers - 1).bit_length())
-
-    def label(self, node: int) -> int:
-        return node
-
-    def hop_bound(self) -> int:
-        return self.fabric.size
-
-    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
-        if header.label >= self.fabric.servers:
-            return drop("no server has this label")
-        if header.label == at:
-            return DELIVER
+    def towards(self, at: int, server: int, links: LinkState) -> NextHops:
         if self._prepared and links.down <= self.known.down:
-            ports = self._ports(at)[header.label]
-            hops = int(self._hops[at, header.label])
+            ports = self._ports(at)[server]
+            hops = int(self._hops[at, server])
         else:
-            ports = tuple(self.shortest_paths.next_hop_ports(at, header.label, links))
-            hops = self.shortest_paths.hops(at, header.label)
-        return self.select(ports, header.label, hops) if ports else drop("no port on a shortest path is up")
+            ports = tuple(self.shortest_paths.next_hop_ports(at, server, links))
+            hops = self.shortest_paths.hops(at, server)
+        return self.select(ports, server, hops) if ports else drop("no port on a shortest path is up")
 
     def select(self, ports: Sequence[int], destination: int, hops: int) -> NextHops:
         """The next hops among the ports on shortest paths to a destination so many hops away: one of them."""
@@ -79,8 +65,7 @@ class Shortest(Scheme):
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         if not self._prepared:
             self.shortest_paths.prepare(at)
-        for server in range(self.fabric.servers):
-            yield exact(server, self.label_bits), Header(server)
+        return super().forwarding_classes(at)
 
     def prepare_tables(self, nodes: Sequence[int]) -> None:
         if len(nodes) > 1 and self.fabric.size * self.fabric.servers <= _MOST_PAIRS:

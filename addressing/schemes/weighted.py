@@ -7,7 +7,7 @@ paths of least cost, as in ``ecmp``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.algorithms.least_costs import LeastCosts
-from addressing.header import DELIVER, Action, Forward, Header, NextHops, drop, exact, uniform
-from addressing.scheme import ForwardingClass, Scheme
+from addressing.header import Action, Forward, NextHops, drop, uniform
+from addressing.scheme import NumberedScheme
 from topos.fabric import Fabric
 from topos.family import Family, ParameterError, param
 from topos.files import link_attributes
-from topos.graph import ALL_UP, LinkState
+from topos.graph import LinkState
 
 #: The rate whose cost is 1, in bit/s, as in today's configurations of OSPF (RFC 2328 leaves it open).
 _REFERENCE_RATE = 100e9
@@ -32,7 +32,7 @@ _HIGHEST = 2**40
 
 
 @dataclass(frozen=True)
-class Weighted(Scheme):
+class Weighted(NumberedScheme):
     """A label is the server's number; the next hops are all ports on paths of least cost."""
 
     name: ClassVar[str] = "weighted"
@@ -52,28 +52,10 @@ class Weighted(Scheme):
             return "all its links cost the same: ecmp does that"
         return None
 
-    @cached_property
-    def label_bits(self) -> int:
-        return max(1, (self.fabric.servers - 1).bit_length())
-
-    def label(self, node: int) -> int:
-        return node
-
-    def hop_bound(self) -> int:
-        return self.fabric.size
-
-    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
-        if header.label >= self.fabric.servers:
-            return drop("no server has this label")
-        if header.label == at:
-            return DELIVER
-        ports = self.least_costs.next_hop_ports(at, header.label, links)
+    def towards(self, at: int, server: int, links: LinkState) -> NextHops:
+        ports = self.least_costs.next_hop_ports(at, server, links)
         actions: list[Action] = [Forward(port) for port in ports]
         return uniform(actions) if actions else drop("no port on a path of least cost is up")
-
-    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        for server in range(self.fabric.servers):
-            yield exact(server, self.label_bits), Header(server)
 
     def prepare_tables(self, nodes: Sequence[int]) -> None:
         self.least_costs.prepare(range(self.fabric.servers))
