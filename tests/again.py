@@ -19,7 +19,7 @@ MOST = 3
 
 def main() -> int:
     failed = list(json.loads(FAILED.read_text())) if FAILED.exists() else []
-    tests = [re.sub(r"@[\w-]+$", "", test) for test in failed]  # without the group that xdist adds
+    tests = [re.sub(r"@[^@\]]+$", "", test) for test in failed]  # without the group that xdist adds
     if not 0 < len(tests) <= MOST:
         return 1
     print(f"\n{len(tests)} failed and run again, alone:", flush=True)
