@@ -191,8 +191,9 @@ class Netlink(_Socket):
         attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_DST, network)
         self._request(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
 
-    def attach_classifier(self, index: int, program: int, *, ingress: bool) -> None:
-        """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it.
+    def attach_classifier(self, index: int, program: int, *, ingress: bool, preference: int = 1) -> None:
+        """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it; that of the
+        least preference is first.
 
         The program stays with the interface after this process has ended.
         """
@@ -204,7 +205,7 @@ class Netlink(_Socket):
             + _attribute(_TCA_BPF_NAME, b"dcnlab\0")
             + _attribute(_TCA_BPF_FLAGS, struct.pack("=I", _DIRECT_ACTION))
         )
-        priority_and_protocol = 1 << 16 | socket.htons(_ETH_P_ALL)
+        priority_and_protocol = preference << 16 | socket.htons(_ETH_P_ALL)
         parent = _INGRESS if ingress else _EGRESS
         body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, priority_and_protocol)
         body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)

@@ -12,9 +12,8 @@ from dcnlab.lab.control import holders, runtime
 from dcnlab.lab.control.rpc import Connection, StoppedError
 from dcnlab.lab.errors import LabError
 
-#: Seconds without progress after which a lab counts as stuck, and seconds between two looks.  The last process
-#: may take the kernel a minute: a delay line of 4096 ends of links, whose packet sockets close one by one.
-STALL = 180.0
+#: Seconds without progress after which a lab counts as stuck, and seconds between two looks.
+STALL = 60.0
 _LOOK = 1.0
 #: Seconds for a session to begin to end its lab; then the kernel ends it.
 _PATIENCE = 4.0

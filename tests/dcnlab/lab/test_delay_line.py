@@ -21,7 +21,7 @@ ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
 def end(**settings: float) -> End:
-    return End(0, lambda packet: None, Settings(**settings))
+    return End(0, Settings(**settings))
 
 
 def test_packets_leave_when_they_have_waited_and_in_order() -> None:

@@ -248,6 +248,8 @@ def test_the_process_that_delays_is_started_again(lab: Lab) -> None:
     lab.impair("h0", first, delay="20ms")
     assert "dcndelay" in lab.run("h0", ["ip", "link"]).stdout
     (before,) = lab.run("h0", ["pgrep", "-f", "links.delay_line"]).stdout.split()  # of this lab only
+    opened = lab.run("h0", ["ls", "-l", f"/proc/{before}/fd"]).stdout
+    assert ("net/tun" in opened, opened.count("socket:")) == (True, 1), "each makes the lab's end longer"
     assert lab.run("h0", ["kill", "-KILL", before]).returncode == 0
     poll(lambda: lab.run("h0", ["pgrep", "-f", "links.delay_line"]).stdout.split() not in ([], [before]), 60)
     poll(lambda: min(round_trips(lab, 3), default=0.0) >= 40, 60)

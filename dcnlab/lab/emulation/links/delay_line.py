@@ -1,8 +1,9 @@
 """Holds packets of links back, without netem: ``python -P -m dcnlab.lab.emulation.links.delay_line FD``.
 
-The kernel redirects what an interface sends to a TAP device.  This process reads it there, and sends it by the
-interface when it has waited.  Links are told through the socket FD: a JSON object for each end, the first time
-with the descriptors of the TAP device and of a packet socket.  The process ends with the other end of FD.
+The kernel redirects what an interface sends to a TAP device, and what the device receives to the interface.
+This process reads packets from the device, and writes them to it when they have waited.  Links are told
+through the socket FD: a JSON object for each end, the first time with the descriptor of the TAP device.  The
+process ends with the other end of FD.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ class End:
     """An end of a link."""
 
     tap: int
-    send: Callable[[bytes], object]
     settings: Settings = field(default_factory=Settings)
     waiting: int = 0
 
@@ -124,8 +124,8 @@ class DelayLine:
                     elif not self._told():
                         return
             for end, packet in self._schedule.due(time.monotonic()):
-                with contextlib.suppress(OSError):  # the link is down, or its queue is full
-                    end.send(packet)
+                with contextlib.suppress(OSError):  # somebody has taken the device down
+                    os.write(end.tap, packet)
 
     def _read(self, end: End) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -135,15 +135,14 @@ class DelayLine:
 
     def _told(self) -> bool:
         """Take one message; False at the end of the channel."""
-        data, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 16, 2)
+        data, descriptors, _, _ = socket.recv_fds(self._channel, 1 << 16, 1)
         if not data:
             return False
         message = json.loads(data)
         number, settings = message["end"], Settings(**message["settings"])
         if descriptors:
-            tap, handle = descriptors
-            out = socket.socket(fileno=handle)
-            self._ends[number] = self._by_tap[tap] = End(tap, out.send, settings)
+            (tap,) = descriptors
+            self._ends[number] = self._by_tap[tap] = End(tap, settings)
             self._poll.register(tap, select.EPOLLIN)
         else:
             self._ends[number].settings = settings

@@ -1,9 +1,12 @@
 """Delays, duplicates, wrong bits and packets out of order where the kernel has no netem: by a process.
 
-A classifier where an interface sends redirects packets to a TAP device beside it; the process
-(:mod:`dcnlab.lab.emulation.links.delay_line`) reads them there and sends them by the interface, with a mark
-that the classifier lets pass.  The session holds all descriptors: if the process ends, another one goes on
-with them.
+A classifier where an interface sends redirects packets to a TAP device beside it.  The process
+(:mod:`dcnlab.lab.emulation.links.delay_line`) reads them there and writes them back, and a classifier where the
+device receives redirects them to the interface, which lets pass what comes from the device.  The session holds
+all descriptors: if the process ends, another one goes on with them.
+
+No packet socket sends them: to close one takes the kernel a grace period of RCU, 12 ms, and a lab has thousands
+of ends of links.  To close a device takes an expedited one, a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from dcnlab.lab.emulation.machine import kernel, programs
@@ -28,21 +31,18 @@ from dcnlab.lab.errors import LabError
 
 #: (namespace, interface)
 Nic = tuple[str, str]
-#: The mark of packets that have waited, and the first letters of the TAP devices' names.
-MARK = 0xDE1A
+#: The first letters of the TAP devices' names.
 PREFIX = "dcndelay"
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETPERSIST = 0x400454CA, 0x400454D0, 0x400454CB
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
-_SOL_PACKET, _PACKET_VNET_HDR = 263, 15
-_SO_SNDBUFFORCE, _BUFFER = 32, 8 << 20
-_QUEUE = 10_000
+_SIOCSIFTXQLEN, _QUEUE = 0x8943, 10_000
 #: Seconds before the process is started again.
 _PAUSE = 0.05
-#: Classic BPF: packets with the mark do not match, all others do.
-_PREFERENCE = 2
-_LOAD_MARK = 0xFFFFF000 + 20
-_BYTECODE = f"4,32 0 0 {_LOAD_MARK},21 0 1 {MARK},6 0 0 0,6 0 0 {0xFFFFFFFF}"
+#: The order of classifiers where an interface sends: packets that have waited pass, others are lost, or wait.
+_PASSING, LOSING, _WAITING = 1, 2, 3
+#: Classic BPF: every packet matches.
+_EVERY = f'bpf bytecode "1,6 0 0 {0xFFFFFFFF}"'
 
 
 @functools.cache
@@ -56,25 +56,30 @@ def problem() -> str:
     alone = ["unshare", "--net", *(["--map-root-user"] if os.geteuid() != 0 else [])]
     lines = "\n".join(_redirection("lo", "lo"))
     done = subprocess.run([*alone, tc, "-batch", "-"], input=lines, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else "no cls_bpf or act_mirred"
+    return "" if done.returncode == 0 else "no cls_bpf, cls_u32 or act_mirred"
 
 
 def _redirection(interface: str, tap: str) -> list[str]:
+    """The lines for ``tc`` that lead packets to the TAP device and back, the road back first."""
     return [
+        f"qdisc replace dev {tap} clsact",
+        f"filter replace dev {tap} ingress pref 1 handle 1 protocol all {_EVERY}"
+        f" action mirred egress redirect dev {interface}",
         f"qdisc replace dev {interface} clsact",
-        f"filter replace dev {interface} egress pref {_PREFERENCE} handle 1 protocol all"
-        f' bpf bytecode "{_BYTECODE}" action mirred egress redirect dev {tap}',
+        f"filter replace dev {interface} egress pref {_PASSING} handle 800::1 protocol all"
+        f" u32 match u32 0 0 indev {tap} flowid 1:1",
+        f"filter replace dev {interface} egress pref {_WAITING} handle 1 protocol all {_EVERY}"
+        f" action mirred egress redirect dev {tap}",
     ]
 
 
 @dataclass
 class _End:
-    """An end of a link: its TAP device, the descriptors of both, and the settings of its packets."""
+    """An end of a link: its TAP device, the descriptor of that, and the settings of its packets."""
 
     number: int
     name: str
     tap: int
-    out: socket.socket
     settings: Mapping[str, float]
     redirected: bool = False
 
@@ -95,9 +100,13 @@ class Delays:
         """
         lines: dict[str, list[str]] = {}
         with self._lock:
-            for nic, settings in ends.items():
-                if nic in self._ends or settings:
-                    lines.setdefault(nic[0], []).extend(self._change(nic, settings, again))
+            new = [nic for nic, settings in ends.items() if settings and nic not in self._ends]
+            self._ends |= _open(new, self._opened)
+            self._opened += len(new)
+            changed = [nic for nic in ends if nic in self._ends]
+            for nic in changed:
+                lines.setdefault(nic[0], []).extend(self._change(nic, ends[nic], again))
+            self._tell(changed, set(new))
         for namespace, some in lines.items():
             if some:
                 netns.batch(["tc", "-n", namespace], some)
@@ -109,33 +118,29 @@ class Delays:
                 if (end := self._ends.pop(nic, None)) is not None:
                     fcntl.ioctl(end.tap, _TUNSETPERSIST, 0)
                     os.close(end.tap)
-                    end.out.close()
 
     def _change(self, nic: Nic, settings: Mapping[str, float], again: bool) -> list[str]:
-        """Tell the process; the lines for ``tc``."""
-        new = nic not in self._ends
-        if new:
-            self._ends[nic] = _open(nic, self._opened)
-            self._opened += 1
+        """The lines for ``tc``."""
         end = self._ends[nic]
         end.settings = settings
-        self._tell(end, new)
         had, end.redirected = end.redirected and not again, bool(settings)
         if settings and not had:
             return _redirection(nic[1], end.name)
-        return [f"filter del dev {nic[1]} egress pref {_PREFERENCE}"] if had and not settings else []
+        return [f"filter del dev {nic[1]} egress pref {_WAITING}"] if had and not settings else []
 
-    def _tell(self, end: _End, new: bool) -> None:
-        if self._channel is None:
+    def _tell(self, changed: Iterable[Nic], new: Set[Nic]) -> None:
+        """Tell the process what has changed; one that starts is told everything."""
+        if self._channel is not None:
+            for nic in changed:
+                self._send(self._ends[nic], nic in new)
+        elif self._ends:
             self._start()
-        else:
-            self._send(end, new)
 
     def _send(self, end: _End, new: bool) -> None:
         assert self._channel is not None
         data = json.dumps({"end": end.number, "settings": dict(end.settings)}).encode()
         with contextlib.suppress(OSError):  # it has ended: the next one is told everything
-            socket.send_fds(self._channel, [data], [end.tap, end.out.fileno()] if new else [])
+            socket.send_fds(self._channel, [data], [end.tap] if new else [])
 
     def _start(self) -> None:
         """Start the process and tell it everything."""
@@ -157,29 +162,45 @@ class Delays:
             self._start()
 
 
-def _open(nic: Nic, number: int) -> _End:
-    """A TAP device beside an interface, and a socket that sends by the interface."""
-    namespace, interface = nic
-    name = f"{PREFIX}{number}"
+def _open(nics: Iterable[Nic], first: int) -> dict[Nic, _End]:
+    """A TAP device beside each interface; their numbers follow ``first``."""
+    ends: dict[Nic, _End] = {}
 
-    def make() -> tuple[int, socket.socket]:
-        tap = os.open(kernel.TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-        fcntl.ioctl(
-            tap, _TUNSETIFF, struct.pack("16sH14x", name.encode(), _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR)
-        )
-        fcntl.ioctl(tap, _TUNSETOFFLOAD, _OFFLOADS)
-        fcntl.ioctl(tap, _TUNSETPERSIST, 1)  # it goes with its namespace: by itself each takes the kernel 15 ms
-        out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK, 0)
-        out.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
-        out.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, MARK)
-        with contextlib.suppress(OSError):
-            out.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER)
-        out.bind((interface, 0))
-        return tap, out
+    def make() -> None:
+        for number, (namespace, interface) in enumerate(nics, first):
+            name = f"{PREFIX}{number}"
+            try:
+                netns.enter(namespace)
+                tap = _tap(name)
+            except OSError as error:
+                raise LabError(f"delay cannot be imposed at {interface}: {error.strerror}") from error
+            ends[namespace, interface] = _End(number, name, tap, {})
 
     try:
-        tap, out = netns.inside(namespace, make)
-    except OSError as error:
-        raise LabError(f"delay cannot be imposed at {interface}: {error.strerror}") from error
-    netns.batch(["ip", "-n", namespace], [f"link set {name} up arp off txqueuelen {_QUEUE}"])
-    return _End(number, name, tap, out, {})
+        netns.threaded(make)
+    except LabError:
+        for end in ends.values():
+            fcntl.ioctl(end.tap, _TUNSETPERSIST, 0)
+            os.close(end.tap)
+        raise
+    return ends
+
+
+def _tap(name: str) -> int:
+    """A TAP device in this thread's namespace that is up.
+
+    It is persistent, so that it goes with its namespace: by itself each takes the kernel 15 ms.
+    """
+    tap = os.open(kernel.TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
+        fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH14x", name.encode(), flags))
+        fcntl.ioctl(tap, _TUNSETOFFLOAD, _OFFLOADS)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+            fcntl.ioctl(handle, _SIOCSIFTXQLEN, struct.pack("16si12x", name.encode(), _QUEUE))
+        netns.set_up(name, True, arp=False)
+        fcntl.ioctl(tap, _TUNSETPERSIST, 1)
+    except OSError:
+        os.close(tap)
+        raise
+    return tap

@@ -6,18 +6,16 @@ import functools
 import os
 from collections.abc import Mapping
 
-from dcnlab.lab.emulation.links.delays import MARK
+from dcnlab.lab.emulation.links.delays import LOSING
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
 from hostagent.linux import bpf
-from hostagent.linux.bpf_assembler import Assembler, Register, Size
+from hostagent.linux.bpf_assembler import Assembler, Register
 from hostagent.linux.netlink import Netlink
 
 #: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one; keep the packet, so that the
 #: sender sees no error.  After an error an agent, or TCP, would send the packet again.
 _RANDOM, _PASS, _LOSE = 7, -1, 4
-#: Where a program finds a packet's mark.
-_MARK = 8
 _RANGE = 1 << 32
 
 
@@ -38,18 +36,13 @@ def problem() -> str:
 def program(share: float) -> int:
     """The program that loses this share of the packets, each independently; its descriptor.
 
-    Packets that have waited in the delay line were there before.
-
     Raises BpfError where the kernel refuses it.
     """
     code = Assembler()
-    code.load(Size.WORD, Register.R2, Register.R1, _MARK)
-    code.jump("pass", Register.R2, "==", MARK)
     code.call(_RANDOM)
     code.set(Register.R0, "=", Register.R0, bits=32)  # the helper may leave more bits
     code.constant(Register.R1, round(share * _RANGE))
     code.jump("lost", Register.R0, "<", Register.R1)
-    code.label("pass")
     code.exit(_PASS)
     code.label("lost")
     code.exit(_LOSE)
@@ -63,7 +56,7 @@ def impose(namespace: str, shares: Mapping[str, float]) -> None:
         with Netlink() as netlink:
             indices = {name: one.index for name, one in netlink.interfaces().items()}
             for interface, share in shares.items():
-                netlink.attach_classifier(indices[interface], program(share), ingress=False)
+                netlink.attach_classifier(indices[interface], program(share), ingress=False, preference=LOSING)
 
     try:
         netns.inside(namespace, attach)
