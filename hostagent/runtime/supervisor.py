@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import selectors
 import socket
@@ -32,6 +33,8 @@ from topos.graph import LinkState
 
 #: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
+#: Packet sockets of a process with many agents: when it ends the kernel closes them one by one, 12 ms each.
+_SOCKETS = 128
 _PIPE = 1 << 12
 #: Seconds for which it looks whether agents end their turn, before it asks them.
 _GRACE = 0.002
@@ -210,7 +213,8 @@ class Supervisor:
         attempts = [self._prepare(place, links) for place in places]
         prepared = [agent_io for agent_io in attempts if agent_io is not None]
         per_host = self._options.agents == "host"
-        processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
+        sockets = sum(len(nic.sockets) for agent_io in prepared for nic in agent_io.devices.nics)
+        processes = len(prepared) if per_host else worker_count(len(prepared), sockets)
         groups = [prepared[first::processes] for first in range(processes)]
         pairs = [socket.socketpair() for _ in groups]
         cells = progress.cells(processes)
@@ -359,3 +363,9 @@ def _shares(places: Sequence[AgentPlacement]) -> list[Sequence[AgentPlacement]]:
     """The agents of each second-level supervisor, one per processor; none where one process is as fast."""
     supervisors = min(len(os.sched_getaffinity(0)), len(places) // _FORK_BATCH)
     return [places[first::supervisors] for first in range(supervisors)] if supervisors > 1 else []
+
+
+def worker_count(agents: int, sockets: int) -> int:
+    """How many processes run agents that have so many packet sockets: one per processor, and more where these
+    would take long to end."""
+    return min(agents, max(len(os.sched_getaffinity(0)), math.ceil(sockets / _SOCKETS)))
