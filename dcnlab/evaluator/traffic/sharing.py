@@ -255,8 +255,7 @@ def _settle(net: _Net, some: Longs, chosen: int, near: IntArray, touched: int) -
     while done < chosen:
         done = chosen
         _fill(net, some[:done], near[:touched])
-        for i in range(touched):
-            chosen, touched = _choose_unfair(net, near[i], some, chosen, near, touched)
+        chosen, touched = _choose_unfair(net, some, chosen, near, touched)
     net.chosen[some[:chosen]] = False
     net.around.touched[near[:touched]] = False
     return chosen
@@ -341,31 +340,31 @@ def _fix(net: _Net, link: int, level: float) -> int:
 
 
 @borrowing
-def _choose_unfair(
-    net: _Net, link: int, some: Longs, chosen: int, near: IntArray, touched: int
-) -> tuple[int, int]:
-    """Choose the rows on a link that have lost their bottleneck there, or send more than those that have it
+def _choose_unfair(net: _Net, some: Longs, chosen: int, near: IntArray, touched: int) -> tuple[int, int]:
+    """Choose the rows on links near that have lost their bottleneck there, or send more than those that have it
     there now."""
     around = net.around
-    highest, level = max(around.highest[link], around.others[link]), around.level[link]
-    least = highest * (1 - _EQUAL) if around.left[link] <= _EQUAL * net.capacities[link] else np.inf
-    most = level + _EQUAL * abs(level)
-    if around.lowest[link] >= least and around.others[link] <= most:
-        return chosen, touched
-    around.others[link], around.lowest[link] = 0.0, np.inf
-    at = net.head[link]
-    while at != NONE:
-        row = net.row[at]
-        at = net.after[at]
-        if net.chosen[row]:
+    for i in range(touched):  # not those that are found to be near meanwhile: they get no new rates
+        link = near[i]
+        highest, level = max(around.highest[link], around.others[link]), around.level[link]
+        least = highest * (1 - _EQUAL) if around.left[link] <= _EQUAL * net.capacities[link] else np.inf
+        most = level + _EQUAL * abs(level)
+        if around.lowest[link] >= least and around.others[link] <= most:
             continue
-        here = net.bottleneck[row] == link
-        if net.rate[row] > most or (here and net.rate[row] < least):
-            chosen, touched = _choose(net, row, some, chosen, near, touched)
-            continue
-        around.others[link] = max(around.others[link], net.rate[row])
-        if here:
-            around.lowest[link] = min(around.lowest[link], net.rate[row])
+        around.others[link], around.lowest[link] = 0.0, np.inf
+        at = net.head[link]
+        while at != NONE:
+            row = net.row[at]
+            at = net.after[at]
+            if net.chosen[row]:
+                continue
+            here = net.bottleneck[row] == link
+            if net.rate[row] > most or (here and net.rate[row] < least):
+                chosen, touched = _choose(net, row, some, chosen, near, touched)
+                continue
+            around.others[link] = max(around.others[link], net.rate[row])
+            if here:
+                around.lowest[link] = min(around.lowest[link], net.rate[row])
     return chosen, touched
 
 

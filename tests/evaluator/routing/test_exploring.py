@@ -22,7 +22,7 @@ from dcnlab.evaluator.routing.path_lengths import with_failure_knowledge
 from dcnlab.evaluator.routing.vectorized import searches_of
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.loads import carried_load
-from dcnlab.traffic.patterns import traffic
+from dcnlab.traffic.patterns import Traffic, traffic
 from tests.addressing.cases import few
 from tests.topos.graphs import built
 from topos.fabric import Fabric
@@ -102,6 +102,8 @@ def test_a_rule_is_asked_once_for_a_node_and_a_label() -> None:
     one, other = flows(own, wanted), flows(ecmp, wanted)
     size = len(network.adjacency.peer)
     assert one.loads(size) == pytest.approx(other.loads(size))
+    twice = Traffic("", np.repeat(wanted.sources, 2), np.repeat(wanted.destinations, 2), np.ones(32))
+    assert flows(own, twice).loads(size) == pytest.approx(2 * other.loads(size)), "flows of one pair"
 
 
 class Ring(Scheme):
