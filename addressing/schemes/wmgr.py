@@ -5,12 +5,15 @@ the neighbour w that minimises |w^-1 v| = depth(w) + depth(v) - 2 lcp(w, v), whe
 the longest common prefix; on ties to the first in scan order (Algorithm 2).  This rule is *exactly* a
 longest-prefix table with one entry per neighbour and one for the node itself (Theorem 9): see
 :meth:`Wmgr.forwarding_classes`.
+
+On a Clos network one port then carries all ties.  With ``ties=spread`` destinations are spread over the ports
+to equally near neighbours, as in ``shortest``; those that leave the first of these have an entry each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,8 +21,9 @@ from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
 from addressing.algorithms.scan.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
 from addressing.autoconfiguration import Autoconfiguration
-from addressing.header import DELIVER, Forward, Header, NextHops, drop, only, prefix
+from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only, prefix
 from addressing.scheme import ForwardingClass, Scheme
+from addressing.schemes.shortest import spread
 from topos.family import Family, ParameterError, param
 from topos.graph import ALL_UP, NONE, LinkState
 
@@ -30,12 +34,18 @@ class Wmgr(Scheme):
 
     name: ClassVar[str] = "wmgr"
     summary: ClassVar[str] = (
-        "word-metric greedy routing on the free group, deg+1 prefix entries per node; ties to one port"
+        "word-metric greedy routing on the free group, deg+1 prefix entries per node; ties to one port, or "
+        "spread (ties=spread)"
     )
     source: ClassVar[str] = "Aguirre-Guerrero et al., Algorithms 1 and 2, Theorem 9"
 
     root: str = param("the node whose label is the empty word: 3, h3, s0, or centre", default="0")
     order: str = param("scan order of neighbours, which decides ties", choices=ORDERS, default="built")
+    ties: str = param(
+        "which of equally near neighbours: the first in scan order, or spread by destination",
+        choices=("first", "spread"),
+        default="first",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,12 +125,16 @@ class Wmgr(Scheme):
         words, common = self.embedding.words, self.embedding.common
         if words[at][:common] != words[destination][:common]:
             return drop("no path is up")
-        best, port = self.distance(at, destination), NONE
+        best, ports = self.distance(at, destination), list[int]()
         for number, node in self._scanned(at, self.all_failures(links)):
             distance = self.distance(node, destination)
             if distance < best:
-                best, port = distance, number
-        return drop("no neighbour is nearer") if port == NONE else only(Forward(port))
+                best, ports = distance, [number]
+            elif distance == best and ports:
+                ports.append(number)
+        if not ports:
+            return drop("no neighbour is nearer")
+        return only(Forward(ports[spread(len(ports), destination, best) if self.ties == "spread" else 0]))
 
     def _scanned(self, at: int, links: LinkState) -> list[tuple[int, int]]:
         """(port, neighbour) in scan order, over links that are up."""
@@ -142,7 +156,7 @@ class Wmgr(Scheme):
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
         """A table depends on the words and prefixes of a node, its neighbours and all above them."""
-        if not isinstance(before, Wmgr):
+        if not isinstance(before, Wmgr) or self.ties == "spread":
             return False
         mine, theirs, scan = self.embedding, before.embedding, self._scan(at, self.known)
         return (
@@ -169,6 +183,17 @@ class Wmgr(Scheme):
             word = self._owned(at, position, scan)
             value, length = self._ancestor_prefix(owner, len(word))
             yield prefix(value, length, bits), Header(self.label(owner))
+        if self.ties == "spread":
+            yield from self._spread_classes(at)
+
+    def _spread_classes(self, at: int) -> Iterator[ForwardingClass]:
+        """The destinations for which the first of equally near neighbours is not taken."""
+        first = replace(self, ties="first")
+        vars(first).update(embedding=self.embedding, _nodes=self._nodes, _recent=self._recent)
+        for node in self.endpoints():
+            header = Header(self.label(node))
+            if node != at and self.next_hops(at, header) != first.next_hops(at, header):
+                yield exact(header.label, self.label_bits), header
 
     def _owned(self, at: int, position: int, scan: list[int]) -> Word:
         """The prefix of its word that neighbour ``scan[position]`` owns at ``at``: one letter more than it

@@ -31,7 +31,7 @@ SETTINGS = {
     "ksp": ("ksp:k=3",),
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),
-    "wmgr": ("wmgr:root=1",),
+    "wmgr": ("wmgr:root=1", "wmgr:ties=spread"),
     "tz": ("tz:seed=4", "tz:sample=root-log,represented=yes"),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }

@@ -167,6 +167,23 @@ def test_searched_is_never_worse_than_its_initial_orders(spec: str) -> None:
     assert hops["searched"] <= min(hops["built"], hops["revlex"])
 
 
+@pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "fattree:4", "torus:4x4"])
+def test_ties_are_spread_over_equally_near_neighbours(spec: str) -> None:
+    """Each hop comes nearer by the word metric, as far as the first neighbour would; several ports are used."""
+    first, spread = (registry.bind(f"wmgr:ties={ties}", built(spec)) for ties in ("first", "spread"))
+    assert isinstance(first, Wmgr)
+    used = set()
+    for at, to in itertools.permutations(range(first.fabric.size), 2):
+        one, other = (s.next_hops(at, Header(s.label(to)))[0][0] for s in (first, spread))
+        assert isinstance(one, Forward)
+        assert isinstance(other, Forward)
+        ends = [first.fabric.peer(at, action.port) for action in (one, other)]
+        distances = [first.distance(end.node, to) for end in ends if end]
+        assert distances[0] == distances[-1] < first.distance(at, to)
+        used.add(one == other)
+    assert used == {True, False}
+
+
 def test_port_order_is_perfect_on_hypercubes() -> None:
     """With neighbours scanned by port, all pairs have stretch 1; with ShortLex they do not."""
     ported, shortlex = (registry.bind(f"wmgr:order={order}", built("hypercube:5")) for order in ORDERS[:2])

@@ -19,9 +19,12 @@ from topos.arrays import Longs
 from topos.graph import NONE, IntArray, LinkState
 
 
-def rule(scheme: Scheme, known_down: LinkState) -> Rule:
-    """The first neighbour in scan order with the smallest word metric, if smaller than the node's own."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
+    """The first neighbour in scan order with the smallest word metric, if smaller than the node's own; None
+    where destinations are spread over several."""
     wmgr = cast(Wmgr, scheme)
+    if wmgr.ties == "spread":
+        return None
     tree, scan = Tree.of(wmgr.embedding), _scan(wmgr, known_down)
 
     def towards(destinations: IntArray) -> IntArray:
@@ -31,9 +34,10 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
 
 
 def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
-    """The same next hops, followed pair by pair; None where nodes know failures that the tree does not."""
+    """The same next hops, followed pair by pair; None where nodes know failures that the tree does not,
+    and where destinations are spread."""
     wmgr = cast(Wmgr, scheme)
-    if known_down != wmgr.known:
+    if known_down != wmgr.known or wmgr.ties == "spread":
         return None
     tree, scan = wmgr.embedding, _scan(wmgr, known_down)
 
@@ -55,9 +59,11 @@ def _scan(wmgr: Wmgr, down: LinkState) -> Scan:
     return Scan.of(adjacency, slots, live_links(wmgr.fabric, down))
 
 
-def table_counts(scheme: Scheme) -> Tables:
-    """One prefix for the node itself, and one per neighbour."""
+def table_counts(scheme: Scheme) -> Tables | None:
+    """One prefix for the node itself, and one per neighbour; None where destinations are spread."""
     wmgr = cast(Wmgr, scheme)
+    if wmgr.ties == "spread":
+        return None
     tree, scan = wmgr.embedding, _scan(wmgr, wmgr.known)
 
     def counts(nodes: IntArray) -> TableCounts:
