@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from addressing.autoconfiguration import Autoconfiguration, aacm
 from addressing.fields import ipv4
@@ -46,6 +46,14 @@ from topos.family import Family, check_range
 from topos.graph import ALL_UP, LinkState
 
 ForwardingClass = tuple[Pattern, Header]
+
+
+class ChangedClasses(NamedTuple):
+    """What differs between two tables of a node: patterns that are gone, and classes that are new or whose next
+    hops may be others."""
+
+    gone: Collection[Pattern]
+    fresh: Sequence[ForwardingClass]
 
 
 class LabelTooWide(ValueError):
@@ -152,9 +160,9 @@ class Scheme(ABC):
         with other failures known.  Compiling it then changes nothing."""
         return False
 
-    def changed_labels(self, at: int, before: Scheme) -> Sequence[int] | None:
-        """Where entries match one label each: those whose entries at ``at`` may differ from the ones under
-        ``before``, the same scheme with other failures known; None where it is not known."""
+    def changed_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
+        """How the forwarding classes of ``at`` differ from those under ``before``, the same scheme with other
+        failures known; None where it is not known."""
         return None
 
     def may_return(self, at: int, pattern: Pattern) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from addressing.header import Header, NextHops, Pattern, drop
-from addressing.scheme import Scheme
+from addressing.scheme import ForwardingClass, Scheme
 from topos.graph import ALL_UP, LinkState
 
 MISS: NextHops = drop("no entry matches")
@@ -52,19 +52,42 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table
     return Table(node, tuple(_entries(scheme, node, links)))
 
 
-def recompiled(scheme: Scheme, table: Table, labels: Iterable[int]) -> Table:
-    """A table of entries that match one label each, with those of some labels compiled again."""
-    entries = list(table.entries)
-    for label in labels:
-        place = bisect_left(entries, label, key=lambda entry: entry.pattern.label)
-        pattern = entries[place].pattern
-        entries[place] = Entry(pattern, scheme.next_hops(table.node, Header(label), scheme.known))
+def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
+    """The table of a node under ``scheme``, from the one under ``before``, the same scheme with other failures
+    known: entries that certainly stay are the same objects."""
+    changes = scheme.changed_classes(table.node, before)
+    if changes is None:
+        return compile_table(scheme, table.node, scheme.known)
+    entries = (
+        [one for one in table.entries if one.pattern not in changes.gone] if changes.gone else [*table.entries]
+    )
+    for pattern, representative in changes.fresh:
+        entry = Entry(pattern, scheme.next_hops(table.node, representative, scheme.known))
+        place = bisect_left(entries, _rank(pattern), key=lambda one: _rank(one.pattern))
+        while place < len(entries) and entries[place].pattern != pattern:
+            if _rank(entries[place].pattern) != _rank(pattern):
+                break
+            place += 1
+        same = place < len(entries) and entries[place].pattern == pattern
+        entries[place : place + same] = [entry]
     return Table(table.node, tuple(entries))
 
 
+def _rank(pattern: Pattern) -> tuple[int, int, int]:
+    """Where an entry stands in a table: by priority, then by label and tag."""
+    return -pattern.priority, pattern.label, pattern.tag
+
+
 def _entries(scheme: Scheme, node: int, links: LinkState) -> Iterable[Entry]:
-    forwarding_classes = sorted(
-        scheme.forwarding_classes(node), key=lambda item: (-item[0].priority, item[0].label, item[0].tag)
-    )
-    for pattern, representative in forwarding_classes:
+    classes = scheme.forwarding_classes(node)
+    for pattern, representative in classes if isinstance(classes, InOrder) else in_order(classes):
         yield Entry(pattern, scheme.next_hops(node, representative, links))
+
+
+class InOrder(tuple[ForwardingClass, ...]):
+    """Forwarding classes in the order of a table's entries."""
+
+
+def in_order(classes: Iterable[ForwardingClass]) -> InOrder:
+    """Forwarding classes as a table has them; nodes that have the same ones can share the result."""
+    return InOrder(sorted(classes, key=lambda item: _rank(item[0])))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
@@ -74,19 +75,43 @@ class ShortestPaths:
 
     def from_each(self, sources: int) -> IntArray:
         """Hops from each of the first ``sources`` nodes: one row per node, one column per source;
-        UNREACHABLE without a path.  Breadth first from all of them at once, with a bit per source."""
+        UNREACHABLE without a path."""
+        return self._from(np.arange(sources))
+
+    def following(self, before: ShortestPaths, hops: IntArray) -> IntArray:
+        """The same, where ``hops`` is what ``before`` gives, which has a part of these failures: only sources
+        are searched again from which a node at a failed link has lost its only way."""
+        lost = sorted(self.down.down - before.down.down)
+        if before.down.down - self.down.down:
+            return self.from_each(hops.shape[1])
+        found, concerned = hops.copy(), np.zeros(hops.shape[1], np.bool_)
+        for a, _, b, _ in self.fabric.link_ends[lost].tolist():
+            for near, far in ((a, b), (b, a)):
+                if self.fabric.port_count(far) == 1:  # it leads nowhere: nobody else misses it
+                    found[far] = UNREACHABLE
+                    found[far, far : far + 1] = 0
+                    continue
+                ends = [end.node for _, end in self.fabric.ports(far, self.down)]
+                others = (hops[ends] == hops[far] - 1).any(axis=0)
+                concerned |= (hops[near] >= 0) & (hops[far] == hops[near] + 1) & ~others
+        columns = np.flatnonzero(concerned)
+        found[:, columns] = self._from(columns)
+        return found
+
+    def _from(self, sources: NDArray[np.int64]) -> IntArray:
+        """Hops from some nodes, a column each: breadth first from all at once, with a bit per source."""
         start, peer = self._rows
         linked = np.flatnonzero(np.diff(start))
-        hops = np.full((self.fabric.size, sources), UNREACHABLE, dtype=np.int32)
-        np.fill_diagonal(hops, 0)
+        hops = np.full((self.fabric.size, len(sources)), UNREACHABLE, dtype=np.int32)
+        hops[sources, np.arange(len(sources))] = 0
         reached = np.packbits(hops == 0, axis=1)
-        distance, more = 0, bool(len(linked))
+        distance, more = 0, bool(len(linked)) and bool(len(sources))
         while more:
             distance += 1
             fresh = np.bitwise_or.reduceat(reached[peer], start[linked], axis=0) & ~reached[linked]
             more = bool(fresh.any())
             reached[linked] |= fresh
-            rows, columns = np.nonzero(np.unpackbits(fresh, axis=1, count=sources))
+            rows, columns = np.nonzero(np.unpackbits(fresh, axis=1, count=len(sources)))
             hops[linked[rows], columns] = distance
         return hops
 

@@ -20,12 +20,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.broken import Case
 from addressing.fields import ipv4
 from addressing.header import DELIVER, Field, Forward, Header, NextHops, Pattern, drop, exact, only
 from addressing.rule import repair
 from addressing.scheme import ForwardingClass, Scheme
+from addressing.table import InOrder, in_order
 from topos.families.clot import Clot
 from topos.families.torus import Torus
 from topos.family import Family
@@ -80,23 +84,44 @@ class Pow(Scheme):
             return drop("no server has this address")
         if server == at:
             return DELIVER
-        if links or not self._uniform:
-            return self._decided(at, server, links)
-        here, there = self._coordinates[at], self._coordinates[server]
-        shift = tuple([(y - x) % size for x, y, size in zip(here, there, self.torus.sizes, strict=True)])
-        if shift not in self._by_shift:
-            self._by_shift[shift] = self._decided(at, server, links)
-        return self._by_shift[shift]
+        if not links and at in self._recent:
+            return self._recent[at][server]
+        return self._decided(at, server, links)
 
     @cached_property
     def _uniform(self) -> bool:
         """Whether all nodes decide alike: on a plain torus with two links a dimension, without failures."""
         return type(self.torus) is Torus and min(self.torus.sizes) > 2 and not self.known
 
+    def _prepare(self, at: int) -> None:
+        """Compute the decisions of a node for all servers, where all nodes decide alike."""
+        if self._uniform and at not in self._recent:
+            self._recent.clear()  # tables are compiled node by node
+            by_shift = self._by_shift
+            self._recent[at] = [by_shift[shift] for shift in self._shifts(at)]
+
     @cached_property
-    def _by_shift(self) -> dict[Coordinates, NextHops]:
-        """Decisions by the difference of coordinates, where all nodes decide alike."""
+    def _recent(self) -> dict[int, list[NextHops]]:
+        """The decisions of the last node whose table was compiled, by server."""
         return {}
+
+    @cached_property
+    def _by_shift(self) -> dict[int, NextHops]:
+        """Decisions by the difference of coordinates, where all nodes decide alike: those of node 0."""
+        decided = (self._decided(0, server, ALL_UP) for server in range(1, self.fabric.servers))
+        return dict(zip(self._shifts(0), (DELIVER, *decided), strict=True))
+
+    def _shifts(self, at: int) -> list[int]:
+        """The difference of the coordinates of each server and those of ``at``, as one number."""
+        sizes = self.torus.sizes
+        apart = (self._places - self._places[at]) % sizes
+        numbers: list[int] = np.ravel_multi_index(tuple(apart.T), sizes).tolist()
+        return numbers
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The coordinates of each server, a row each."""
+        return np.array(self._coordinates)
 
     def _decided(self, at: int, server: int, links: LinkState) -> NextHops:
         if not self.arrives(at, server):
@@ -186,9 +211,15 @@ class Pow(Scheme):
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         servers = self._addresses.items()
         if self.fabric.is_server(at):
-            return ((exact(label, 32), Header(label)) for label in self._addresses)
+            self._prepare(at)
+            return self._each_server
         cases = (Case(Header(label), exact(label, 32), server) for label, server in servers)
         return repair(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))
+
+    @cached_property
+    def _each_server(self) -> InOrder:
+        """The classes of every server."""
+        return in_order((exact(label, 32), Header(label)) for label in self._addresses)
 
     def _boxes(self, switch: int) -> Iterator[Pattern]:
         """The patterns over which a switch's decision is constant: products of blocks of coordinates."""

@@ -17,14 +17,18 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from addressing.algorithms.shortest_paths import ShortestPaths
-from addressing.header import Forward, NextHops, drop, only
-from addressing.scheme import ForwardingClass, NumberedScheme, Scheme
+from addressing.header import Forward, Header, NextHops, drop, exact, only
+from addressing.scheme import ChangedClasses, ForwardingClass, NumberedScheme, Scheme
+from addressing.table import InOrder, in_order
 from topos.family import Family
 from topos.graph import IntArray, LinkState
 
 BoolArray = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+BoolRow = NDArray[np.bool_]
+Longs = NDArray[np.int64]
 
 #: Distances of so many pairs are computed at once: 128 MB.
 _MOST_PAIRS = 1 << 25
@@ -50,7 +54,7 @@ class Shortest(NumberedScheme):
 
     def towards(self, at: int, server: int, links: LinkState) -> NextHops:
         if self._prepared and links.down <= self.known.down:
-            ports = self._ports(at)[server]
+            ports = self._ports(at, server)
             hops = int(self._hops[at, server])
         else:
             ports = tuple(self.shortest_paths.next_hop_ports(at, server, links))
@@ -63,26 +67,67 @@ class Shortest(NumberedScheme):
         return only(Forward(ports[number]))
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        if not self._prepared:
+        if self._prepared:
+            self._prepare_ports(at)
+        else:
             self.shortest_paths.prepare(at)
-        return super().forwarding_classes(at)
+        return self._each_server
+
+    @cached_property
+    def _each_server(self) -> InOrder:
+        """The classes of every node."""
+        return in_order((exact(one, self.label_bits), Header(one)) for one in range(self.fabric.servers))
 
     def prepare_tables(self, nodes: Sequence[int]) -> None:
         if len(nodes) > 1 and self.fabric.size * self.fabric.servers <= _MOST_PAIRS:
             _ = self._hops
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
-        changed = self.changed_labels(at, before)
-        return changed is not None and not len(changed)
+        changed = self.changed_classes(at, before)
+        return changed is not None and not changed.fresh
 
-    def changed_labels(self, at: int, before: Scheme) -> Sequence[int] | None:
+    def changed_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
         if not isinstance(before, Shortest) or not (self._prepared and before._prepared):
             return None
-        changed = (self._nearer(at) != before._nearer(at)).any(axis=0)
+        labels = self._changed_labels(at, before)
+        return ChangedClasses((), [(exact(label, self.label_bits), Header(label)) for label in labels])
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        if self._prepared and not self.known:
+            vars(bound)["_intact"] = self
+        return bound
+
+    def _changed_labels(self, at: int, before: Shortest) -> list[int]:
+        moved, columns = self._moved(before)
+        if not self._links_changed(at, before):
+            if not moved[[at, *self.fabric.neighbours(at)]].any():
+                return []
+        else:
+            columns = np.arange(self.fabric.servers)
+        changed = (self._nearer(at, columns) != before._nearer(at, columns)).any(axis=0)
         if not self.fabric.relaying:  # the choice among ports depends on the distance
-            changed |= self._hops[at] % 2 != before._hops[at] % 2
-        found: list[int] = np.flatnonzero(changed).tolist()
+            changed |= self._hops[at, columns] % 2 != before._hops[at, columns] % 2
+        found: list[int] = columns[changed].tolist()
         return found
+
+    def _links_changed(self, at: int, before: Scheme) -> bool:
+        return not (self.known.down ^ before.known.down).isdisjoint(self.fabric.links_of(at))
+
+    def _moved(self, before: Shortest) -> tuple[BoolRow, Longs]:
+        """Which nodes that forward are at other distances than before, and from which servers."""
+        if self._compared is None or self._compared[0] is not before:
+            first = 0 if self.fabric.relaying else self.fabric.servers
+            others = self._hops[first:] != before._hops[first:]
+            nodes = np.concatenate([np.zeros(first, np.bool_), others.any(axis=1)])
+            vars(self)["_compared"] = before, nodes, np.flatnonzero(others.any(axis=0))
+            assert self._compared is not None
+        return self._compared[1:]
+
+    @cached_property
+    def _compared(self) -> tuple[Shortest, BoolRow, Longs] | None:
+        """The cache of :meth:`_moved`."""
+        return None
 
     @property
     def _prepared(self) -> bool:
@@ -92,36 +137,41 @@ class Shortest(NumberedScheme):
     @cached_property
     def _hops(self) -> IntArray:
         """Hops over the links known to be up: one row per node, one column per server."""
-        return self.shortest_paths.from_each(self.fabric.servers)
+        intact: Shortest | None = vars(self).get("_intact")
+        if intact is None:
+            return self.shortest_paths.from_each(self.fabric.servers)
+        return self.shortest_paths.following(intact.shortest_paths, intact._hops)
 
-    def _nearer(self, at: int) -> BoolArray:
+    def _nearer(self, at: int, columns: Longs | slice = slice(None)) -> BoolArray:
         """Which ports lie on shortest paths: one row per port of ``at``, one column per server."""
-        if at not in self._recent:
-            self._recent.clear()  # tables are compiled node by node
-            self._recent[at] = result = np.zeros((self.fabric.port_count(at), self.fabric.servers), bool)
-            for port, end in self.fabric.ports(at, self.known):
-                result[port - 1] = (self._hops[end.node] == self._hops[at] - 1) & (self._hops[at] > 0)
-        return self._recent[at]
+        own = self._hops[at, columns]
+        result = np.zeros((self.fabric.port_count(at), len(own)), bool)
+        ports = [(port, end.node) for port, end in self.fabric.ports(at, self.known)]
+        for port, node in ports:
+            result[port - 1] = (self._hops[node, columns] == own - 1) & (own > 0)
+        return result
 
-    @cached_property
-    def _recent(self) -> dict[int, BoolArray]:
-        """The cache of the last node's :meth:`_nearer`."""
-        return {}
+    def _ports(self, at: int, server: int) -> tuple[int, ...]:
+        """The ports on shortest paths to a server."""
+        if at in self._recent_ports:
+            return self._recent_ports[at][server]
+        hops = self._hops[:, server]
+        wanted = hops[at] - 1
+        return tuple(port for port, end in self.fabric.ports(at, self.known) if 0 <= wanted == hops[end.node])
 
-    def _ports(self, at: int) -> list[tuple[int, ...]]:
-        """The ports on shortest paths to each server."""
+    def _prepare_ports(self, at: int) -> None:
+        """Compute the ports on shortest paths to each server."""
         if at not in self._recent_ports:
-            self._recent_ports.clear()
+            self._recent_ports.clear()  # tables are compiled node by node
             columns = np.ascontiguousarray(np.packbits(self._nearer(at), axis=0).T)
             kinds: list[bytes] = columns.view(f"V{columns.shape[1]}").ravel().tolist()
             bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
             sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}
             self._recent_ports[at] = [sets[one] for one in kinds]
-        return self._recent_ports[at]
 
     @cached_property
     def _recent_ports(self) -> dict[int, list[tuple[int, ...]]]:
-        """The cache of the last node's :meth:`_ports`."""
+        """The cache of the last node whose table was compiled."""
         return {}
 
     @cached_property

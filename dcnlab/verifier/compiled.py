@@ -67,8 +67,8 @@ def _branch(action: object, back: bool) -> tuple[int, int, int, int, int]:
     return action.port, label, tag, action.pop, int(back)
 
 
-#: The group of an entry: masks of label and tag, whether it compares the port, its priority.
-_Group = tuple[int, int, int, int]
+#: What tells groups of entries: masks of label and tag, whether the port is compared.
+_Masks = tuple[int, int, bool]
 
 
 class Store:
@@ -88,18 +88,18 @@ class Store:
         """Set the tables of nodes; ``back`` says whether an entry lets packets leave by their arrival port."""
         groups, rows, behaviours = list[tuple[int, ...]](), list[tuple[int, int, int, int]](), list[int]()
         for node, entries in tables.items():
-            read = [(entry, _group(entry), back(node, entry)) for entry in entries]
-            ranks = {group: 0 for _, group, _ in read}
+            read = [(entry, *_masks(entry), back(node, entry)) for entry in entries]
+            kinds = {group: entry for entry, group, _, _ in read}
             first = len(self._groups) + len(groups)
-            for rank, group in enumerate(sorted(ranks, key=lambda one: -one[3])):
-                ranks[group] = first + rank
-                groups.append((*group, first + rank))
-            for entry, group, returns in read:
-                at = entry.pattern
-                rows.append((ranks[group], at.label, at.tag, at.in_port))
+            ranks = dict[_Masks, int]()
+            for rank, group in enumerate(sorted(kinds, key=lambda one: -kinds[one].priority), first):
+                ranks[group] = rank
+                groups.append((*group, kinds[group].priority, rank))
+            for entry, group, fields, returns in read:
+                rows.append((ranks[group], *fields))
                 behaviours.append(self._behaviours.number(entry.next_hops, returns))
             self._of[node] = first, first + len(ranks)
-            self.by_port[node] = any(not returns or entry.pattern.in_port for entry, _, returns in read)
+            self.by_port[node] = any(not returns or fields[2] for _, _, fields, returns in read)
         self._groups = np.concatenate([self._groups, np.array(groups, np.int64).reshape(-1, 5)])
         self._insert(np.array(rows, np.int64).reshape(-1, 4), np.array(behaviours, np.int64))
 
@@ -219,9 +219,10 @@ def _changed(before: Sequence[Entry], after: Sequence[Entry]) -> list[Entry] | N
     return [new for old, new in pairs if old.next_hops != new.next_hops]
 
 
-def _group(entry: Entry) -> _Group:
+def _masks(entry: Entry) -> tuple[_Masks, tuple[int, int, int]]:
+    """What an entry compares, and with what: label, tag, port."""
     at = entry.pattern
-    return at.mask, at.tag_mask, int(at.in_port > 0), entry.priority
+    return (at.mask, at.tag_mask, at.in_port > 0), (at.label, at.tag, at.in_port)
 
 
 def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_bits: int) -> kernel.Network:

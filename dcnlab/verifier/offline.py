@@ -7,7 +7,7 @@ the control plane knows they know of their own links.  Labels may be as wide as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -82,12 +82,9 @@ class Tables:
         return lookup
 
     def _compiled(self, switch: int) -> Table:
-        """Only the labels are compiled again whose entries may have changed."""
-        scheme, before = self.scheme, self._before
-        labels = None if before is None else scheme.changed_labels(switch, before.scheme)
-        if before is None or labels is None:
-            return compile_table(scheme, switch, scheme.known)
-        return recompiled(scheme, before[switch].table, labels)
+        if self._before is None:
+            return compile_table(self.scheme, switch, self.scheme.known)
+        return recompiled(self.scheme, self._before[switch].table, self._before.scheme)
 
     def changed(self) -> int:
         """How many entries are added, removed or have other actions than ``before``, over all switches."""
@@ -96,8 +93,12 @@ class Tables:
         return sum(_difference(self._before[v].entries, self[v].entries) for v in self.needed)
 
 
-def _difference(before: Iterable[Entry], after: Iterable[Entry]) -> int:
-    old, new = ({entry.pattern: entry.next_hops for entry in entries} for entries in (before, after))
+def _difference(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    same = frozenset(map(id, before)).intersection(map(id, after))
+    old, new = (
+        {entry.pattern: entry.next_hops for entry in entries if id(entry) not in same}
+        for entries in (before, after)
+    )
     return sum(old.get(pattern) != new.get(pattern) for pattern in old.keys() | new.keys())
 
 

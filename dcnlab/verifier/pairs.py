@@ -17,7 +17,7 @@ from addressing.header import Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from addressing.schemes.shortest import Shortest
-from addressing.table import Entry, compile_table
+from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier import kernel
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
 from dcnlab.verifier.compiled import Store, network
@@ -41,22 +41,17 @@ class Compiled:
         self._asked = np.zeros(self.fabric.size, np.bool_)
         self._work, self._turn = kernel.room(_ROOM), 0
         self._servers = range(self.fabric.servers) if self.fabric.relaying else range(0)
-        self.entries = self._compiled(whole, (*self._servers, *whole.switches))
+        if len(self._servers):
+            self.scheme.prepare_tables(self._servers)
+        self.entries = {
+            node: compile_table(self.scheme, node, self.scheme.known).entries for node in self._servers
+        }
+        self.entries |= {node: whole[node].entries for node in whole.switches}
         self.store.add(self.entries, self._model.may_return)
         if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
             self.store.by_port[: self.fabric.servers] = True
         self._network: kernel.Network | None = None
         self._found: _Found | None = None
-
-    def _compiled(self, tables: Tables, nodes: Iterable[int]) -> dict[int, tuple[Entry, ...]]:
-        """The entries of nodes: those of switches, and servers' forwarding classes."""
-        scheme = tables.scheme
-        return {
-            node: compile_table(scheme, node, scheme.known).entries
-            if self.fabric.is_server(node)
-            else tables[node].entries
-            for node in nodes
-        }
 
     @contextmanager
     def _in_place(self, model: Offline) -> Iterator[dict[int, tuple[Entry, ...]]]:
@@ -66,8 +61,13 @@ class Compiled:
             scheme, before = model.scheme, self.scheme
             if len(self._servers):
                 scheme.prepare_tables(self._servers)
-            servers = [node for node in self._servers if not scheme.keeps_table(node, before)]
-            changed = self._compiled(model.tables, (*servers, *model.tables.needed))
+            tables = (
+                recompiled(scheme, Table(node, self.entries[node]), before)
+                for node in self._servers
+                if not scheme.keeps_table(node, before)
+            )
+            changed = {table.node: table.entries for table in tables}
+            changed |= {node: model.tables[node].entries for node in model.tables.needed}
             changed = {node: entries for node, entries in changed.items() if entries != self.entries[node]}
             self.store.replace(changed, model.may_return, self.entries)
         for node in model.knowing_more():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from addressing.algorithms.shortest_paths import ShortestPaths
-from addressing.table import compile_table
+from addressing.table import compile_table, recompiled
 from tests.addressing.cases import bound, examples, failures
 from tests.topos.graphs import built
 from topos.graph import ALL_UP
@@ -38,3 +38,24 @@ def test_prepared_tables_are_equal_and_those_kept_do_not_change(spec: str, text:
         assert table == compile_table(slow, at, down)
         assert table == compile_table(prepared, at, down)
         assert not prepared.keeps_table(at, before) or table == compile_table(before, at)
+
+
+@pytest.mark.parametrize("text", ["shortest", "ecmp"])
+@pytest.mark.parametrize("spec", SPECS)
+def test_tables_compiled_again_in_part_are_those_compiled_whole(spec: str, text: str) -> None:
+    fabric, intact = built(spec), bound(spec, text)
+    intact.prepare_tables(range(fabric.size))
+    nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
+    held = {at: compile_table(intact, at) for at in nodes}
+    last = None
+    for seed, share in ((1, 0.01), (2, 0.1)):
+        down = failures(fabric, seed, share, splitting=True)
+        slow, after = intact.with_failures(down), intact.with_failures(down)
+        vars(slow).pop("_intact", None)
+        after.prepare_tables(range(fabric.size))
+        for at in nodes:
+            table = compile_table(slow, at, down)
+            assert recompiled(after, held[at], intact) == table
+            if last is not None:
+                assert recompiled(last, table, after) == compile_table(last, at, last.known)
+        last = after
