@@ -79,8 +79,10 @@ class ShortestPaths:
         return self._from(np.arange(sources))
 
     def following(self, before: ShortestPaths, hops: IntArray) -> IntArray:
-        """The same, where ``hops`` is what ``before`` gives, which has a part of these failures: only sources
-        are searched again from which a node at a failed link has lost its only way."""
+        """The same, where ``hops`` is what ``before`` gives, which has a part of these failures.
+
+        Distances are searched again from those sources only to which a node at a failed link has no other
+        nearer neighbour."""
         lost = sorted(self.down.down - before.down.down)
         if before.down.down - self.down.down:
             return self.from_each(hops.shape[1])
