@@ -235,6 +235,9 @@ class Core:
             earlier, self.link_state, self.scheme = self.link_state, LinkState(down), scheme
         if phase == phases.BESIDE:
             self._update = self._update.following(before, self.scheme)
+            if self._update.stamp is None:
+                text = "labels leave no bit free to number this update: tables change at once"
+                yield Event({"event": "at-once", "text": text})
         # Hosts learn labels that have changed when switches forward by nothing else.
         known = self._update.before if phase == phases.ALONE else before
         notified = phase in (phases.BESIDE, phases.SWITCHED)

@@ -51,7 +51,7 @@ class Transient:
 @dataclass(frozen=True)
 class UpdateReport:
     """The nodes that change, the pairs checked, and the pairs whose packets can loop, or vanish other than at
-    the link that is down, in some order; an example of a loop.
+    the link that is down, or arrive at another host, in some order; an example of a loop.
 
     ``undecided`` pairs are those for which the search for a consistent loop was given up."""
 
@@ -60,6 +60,7 @@ class UpdateReport:
     states: int
     looping: int
     vanishing: int
+    misdelivered: int = 0
     undecided: int = 0
     example: Transient | None = None
 
@@ -71,6 +72,7 @@ class UpdateReport:
             "states": self.states,
             "looping": self.looping,
             "vanishing": self.vanishing,
+            "misdelivered": self.misdelivered,
         }
         return {"changed": list(self.changed), **numbers, "undecided": self.undecided, "example": example}
 
@@ -154,17 +156,20 @@ class Update:
         graph: Graph[Place] = Graph(lambda place: self._step(place, allowed))
         starts = {pair: graph.add(places) for pair, places in self.starts().items()}
         solution = graph.solve()
-        looping = vanishing = undecided = 0
+        looping = vanishing = misdelivered = undecided = 0
         example: Transient | None = None
         loops = _Loops(self, graph, solution, allowed)
         for pair, states in starts.items():
             vanishing += any(solution.flags[state] & LOST for state in states)
+            misdelivered += _elsewhere(solution, pair, states)
             transients = [loops.found(state) for state in states if solution.flags[state] & LOOPS]
             looping += any(transients)
             undecided += not any(transients) and any(one is None for one in transients)
             example = example or next((self._transient(pair, one) for one in transients if one), None)
         names = tuple(self.fabric.name(node) for node in sorted(self.changed))
-        return UpdateReport(names, len(starts), len(graph.states), looping, vanishing, undecided, example)
+        return UpdateReport(
+            names, len(starts), len(graph.states), looping, vanishing, misdelivered, undecided, example
+        )
 
     def _step(self, place: Place, allowed: Callable[[int], tuple[str, ...]]) -> Step[Place]:
         done = dict.fromkeys(copy for version in allowed(place[0]) for copy in self.act(version, place))
@@ -205,7 +210,7 @@ class Update:
             return None
         graph: Graph[tuple[Place, bool]] = Graph(self._phased)
         first, last = self._old.starts(), self._new.starts()
-        looping = vanishing = 0
+        looping = vanishing = misdelivered = 0
         begun = {
             pair: graph.add(
                 [*((place, False) for place in first[pair]), *((place, True) for place in last[pair])]
@@ -213,11 +218,12 @@ class Update:
             for pair in first
         }
         solution = graph.solve()
-        for states in begun.values():
+        for pair, states in begun.items():
             looping += any(solution.flags[state] & LOOPS for state in states)
             vanishing += any(solution.flags[state] & LOST for state in states)
+            misdelivered += _elsewhere(solution, pair, states)
         names = tuple(self.fabric.name(node) for node in sorted(self.changed))
-        return UpdateReport(names, len(begun), len(graph.states), looping, vanishing)
+        return UpdateReport(names, len(begun), len(graph.states), looping, vanishing, misdelivered)
 
     def _phased(self, state: tuple[Place, bool]) -> Step[tuple[Place, bool]]:
         """What can happen to a packet that has met a new table, or not yet."""
@@ -228,6 +234,11 @@ class Update:
             done += [(copy, True) for copy in self.act(NEW, place)]
         copies = dict.fromkeys(copy if isinstance(copy, Ending) else (copy, new) for copy, new in done)
         return tuple((copy,) for copy in copies) or ((Ending(Kind.asks, place[0], "lost at the link"),),)
+
+
+def _elsewhere(solution: Solution[Any], pair: Pair, states: Iterable[int]) -> bool:
+    """Whether packets of a pair can arrive at another host."""
+    return any(solution.arrivals(state) - {pair[1]} for state in states)
 
 
 class _One(Tables):

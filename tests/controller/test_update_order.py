@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from addressing.scheme import Scheme
-from controller.effects import Send
+from controller.core import Core
+from controller.effects import Event, Send
 from controller.phases import PHASES
 from dcnlab.verifier.checking import Check
 from dcnlab.verifier.installed import Installed
@@ -95,3 +96,13 @@ def test_packets_that_loop_in_the_order_of_the_distance_do_not_in_phases(
 )
 def test_no_packet_loops_in_phases(spec: str, scheme: str, link: int) -> None:
     assert not loops(watched(spec, scheme, True, link, in_phases=True))
+
+
+def test_an_update_that_no_free_bit_can_number_says_that_tables_change_at_once() -> None:
+    def events(spec: str, scheme: str) -> list[object]:
+        core = Core(bind(spec, scheme), 0.0, ordered=True)
+        done = core.links({0}, 1.0, request=1, phase=PHASES[0])
+        return [one.fields["event"] for one in done if isinstance(one, Event)]
+
+    assert "at-once" in events("fattree:4", "twolevel")
+    assert "at-once" not in events("fattree:4", "updown")

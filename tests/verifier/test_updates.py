@@ -10,7 +10,7 @@ import pytest
 
 from controller import phases
 from dcnlab.verifier.offline import Place
-from dcnlab.verifier.search import Ending
+from dcnlab.verifier.search import Ending, Kind
 from dcnlab.verifier.updates import NEW, OLD, Update, UpdateReport
 from tests.addressing.cases import bound, few, pairs
 from topos.graph import LinkState
@@ -119,6 +119,34 @@ def test_packets_of_schemes_without_an_order_never_loop_in_phases_where_only_swi
         found = Update(scheme, LinkState(frozenset({link})), restored).in_phases()
         assert found is not None
         assert found.looping == 0
+
+
+def misdelivered(update: Update, mixture: Mapping[int, str]) -> set[tuple[int, int]]:
+    """The pairs whose packets can arrive at another host where each node does what the mixture says."""
+    found = set()
+    for pair, places in update.starts().items():
+        pending = [*places]
+        seen = set(pending)
+        while pending:
+            place: Place = pending.pop()
+            for copy in update.act(mixture.get(place[0], OLD), place):
+                if isinstance(copy, Ending):
+                    found |= {pair} if copy.kind is Kind.arrives and copy.node != pair[1] else set()
+                elif copy not in seen:
+                    seen.add(copy)
+                    pending.append(copy)
+    return found
+
+
+def test_packets_that_can_arrive_at_another_host_are_counted() -> None:
+    update = Update(bound("random:6,3,hosts=1", "wmgr"), LinkState(frozenset({6})))
+    mixtures = itertools.product((OLD, NEW), repeat=len(update.changed))
+    every = [misdelivered(update, dict(zip(sorted(update.changed), one, strict=True))) for one in mixtures]
+    assert update.check().misdelivered >= len(set().union(*every)) > 0
+    phased = update.in_phases()
+    assert phased is not None
+    assert 0 < phased.misdelivered <= update.check().misdelivered
+    assert Update(bound("torus:2x3", "dor"), LinkState(frozenset({0}))).check().misdelivered == 0
 
 
 def test_no_phases_exist_where_servers_relay_or_labels_fill_addresses() -> None:

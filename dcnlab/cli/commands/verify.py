@@ -202,7 +202,9 @@ def _update(topology: str, scheme: str, link: str, json: bool) -> None:
             orders[order] = update.by_distance()
             if (phased := update.in_phases()) is not None:
                 orders[f"in phases{which}"] = [phased]
-    held = not any(one.looping or one.vanishing for which in _ANYHOW for one in orders[which])
+    held = not any(
+        one.looping or one.vanishing or one.misdelivered for which in _ANYHOW for one in orders[which]
+    )
     if json:
         answer: dict[str, Any] = {}
         for name, reports in orders.items():
@@ -220,10 +222,10 @@ def _show_update(orders: Mapping[str, Sequence[UpdateReport]]) -> None:
     (whole,) = orders["any"]
     rows = []
     for name, turns in orders.items():
-        counts = [(one.looping, one.vanishing, one.undecided) for one in turns]
-        most = map(max, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        counts = [(one.looping, one.vanishing, one.misdelivered, one.undecided) for one in turns]
+        most = map(max, zip(*counts, strict=True)) if counts else (0, 0, 0, 0)
         rows.append((name, whole.pairs, len(whole.changed), *most))
-    table(("order", "pairs", "nodes that change", "can loop", "can vanish", "undecided"), rows)
+    table(("order", "pairs", "nodes that change", "can loop", "can vanish", "wrong host", "undecided"), rows)
     example = next((one.example for turns in orders.values() for one in turns if one.example), None)
     if example is not None:
         print(f"\nloop: a packet from {example.pair[0]} to {example.pair[1]}: {' '.join(example.circle)}")
