@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from topos import families
+from topos.bases import grown
 from topos.fabric import Fabric
 from topos.family import Family
 from topos.plugins import Registry
@@ -22,6 +23,9 @@ def known() -> Registry[Family]:
 
 def parse(text: str) -> Family:
     """The family instance that a specification names; raises SpecError with one line."""
+    base, added = grown.split(text)
+    if added:
+        return grown.Grown(fabric(base), added)
     if is_script(text):
         from topos.script import Script
 

@@ -61,11 +61,9 @@ def _info_rows(answer: LabInfo) -> list[tuple[str, str]]:
     shown = answer | {"options": _chosen_options(answer["options"])}
     rows = [(key, _info_text(value)) for key, value in shown.items() if key not in _SHOWN_OTHERWISE]
     rows.append(("down", "; ".join(map(_down_link, answer["down_links"])) or "none"))
-    cut = [
-        *(_link_ends(one) for one in answer["down_links"] if one["number"] in answer["cut"]["links"]),
-        *answer["cut"]["nodes"],
-    ]
-    rows.append(("cut", ", ".join(cut) or "none"))
+    for word in ("cut", "removed"):
+        links = [_link_ends(one) for one in answer["down_links"] if one["number"] in answer[word]["links"]]
+        rows.append((word, ", ".join([*links, *answer[word]["nodes"]]) or "none"))
     rows.append(("controller", controller["controller"]))
     if controller["library"]:
         rows.append(("library", controller["library"]))
@@ -81,6 +79,7 @@ def _info_rows(answer: LabInfo) -> list[tuple[str, str]]:
 #: Items that have rows of their own, or say little to people.
 _SHOWN_OTHERWISE = {
     "controller", "backend", "ended", "damage", "launch", "started", "down", "down_links", "cut",
+    "removed",
 }  # fmt: skip
 
 

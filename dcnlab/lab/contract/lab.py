@@ -128,7 +128,8 @@ class LabInfo(Answer):
 
     ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of links that are down for any
     reason (``down_links``: with their ends and the reasons),
-    ``cut`` what the user has cut, ``started`` the time of the launch in seconds since 1970, ``launch``
+    ``cut`` what the user has cut, ``removed`` what was removed, ``added`` the hosts that came since the launch,
+    ``started`` the time of the launch in seconds since 1970, ``launch``
     its seconds by stage, ``ended`` a line for each process that has ended, ``damage`` one for each link and
     host that a program in a host has changed, ``restarts`` how often each process
     was started again, ``options`` the configuration as a JSON object (``Lab.config``: with its types).
@@ -151,6 +152,8 @@ class LabInfo(Answer):
     links: int
     down: list[int]
     cut: Cuts = field(default_factory=Cuts)
+    removed: Cuts = field(default_factory=Cuts)
+    added: list[str] = field(default_factory=list)
     down_links: list[DownLink] = field(default_factory=list)
     outside: Openings
     started: float

@@ -82,9 +82,10 @@ class Operation(ABC, Generic[A]):
         Route.COORDINATOR the machine, of one or of several."""
 
     def node_of(self, lab: Any) -> int | None:
-        """For Route.NODE: the node whose machine performs it; None where the request names none."""
+        """For Route.NODE: the node whose machine performs it; None where the request names none, or a host
+        that was added: such a lab has one machine."""
         name = getattr(self, self.at)
-        node: int | None = lab.node(name) if name else None
+        node: int | None = lab.node(name) if name and name not in lab.later else None
         return node
 
     @classmethod

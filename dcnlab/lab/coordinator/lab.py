@@ -201,6 +201,11 @@ class Coordinator(MeasuredLab):
             repair=self.scheme.repair_report() or None,
         )
 
+    def extend(self, config: LabConfig, scheme: Scheme) -> None:
+        """The network has become that of ``scheme``, which begins with the present one."""
+        self.config, self.launched_scheme, self.fabric = config, scheme, scheme.fabric
+        self.link_state.extend(scheme.fabric)
+
     def ends_at(self, machine: Machine, links: Iterable[int]) -> list[int]:
         """The links that can be cut at a machine: a plain host's at its switch."""
         return [

@@ -11,17 +11,13 @@ if TYPE_CHECKING:
     from dcnlab.lab.contract.links import LinkChange
     from dcnlab.lab.coordinator.lab import Coordinator
 
-#: What a lab can do about links and nodes that its controller and agents do not know.
-_NEW = "a lab can add hosts (`host h9 --to s1`) and what was removed, so begin with a topology that has it"
-
 
 class Removals:
     """What was removed from a lab."""
 
     def __init__(self, lab: Coordinator) -> None:
         self._lab = lab
-        self._links: set[int] = set()
-        self._nodes: set[int] = set()
+        self._links, self._nodes = lab.link_state.removed
 
     def remove(self, kind: str, names: Sequence[str]) -> LinkChange:
         """Remove links by themselves, or a node with its links."""
@@ -33,11 +29,8 @@ class Removals:
         return change
 
     def add(self, kind: str, names: Sequence[str]) -> LinkChange:
-        """Add what was removed; UsageError for what was not, and for what the lab never had."""
-        try:
-            links, node = self._named(kind, names)
-        except UsageError as error:
-            raise UsageError(f"{error}: {_NEW}") from None
+        """Add what was removed; UsageError for what was not."""
+        links, node = self._named(kind, names)
         if not self._among(links, node):
             raise UsageError(f"{'-'.join(names)} is there: `restore` brings back what has failed")
         change = self._lab.change_links(links, node, up=True)

@@ -253,8 +253,10 @@ class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
 class LabNet(Mininet):  # type: ignore[misc]
     """A Mininet whose links fail and are restored through the lab."""
 
-    def __init__(self, set_link: Callable[[str, str, bool], None], change: Change) -> None:
-        self._set_link, self._change = set_link, change
+    def __init__(
+        self, running: Running, set_link: Callable[[str, str, bool], None], impose: Impose, change: Change
+    ) -> None:
+        self._running, self._set_link, self._impose, self._change = running, set_link, impose, change
         #: Whether the lab's nodes and links are all here: further ones come to the running lab.
         self.complete = False
         self._new: dict[str, Any] = {}
@@ -303,13 +305,14 @@ class LabNet(Mininet):  # type: ignore[misc]
         return host
 
     def addSwitch(self, name: str, cls: Any = None, **params: Any) -> Any:
-        """As Mininet's; refused once a script was given the network."""
-        self._refuse(f"switch {name}")
-        return super().addSwitch(name, cls=cls, **params)
+        """As Mininet's; a running lab gets the switch."""
+        if not self.complete:
+            return super().addSwitch(name, cls=cls, **params)
+        self._change("add", "switch", name)
+        return self.register_switch(name)
 
     def addLink(self, node1: Any, node2: Any, *ports: Any, **params: Any) -> Any:
-        """As Mininet's; a running lab gets the link of a new host, or one that was removed.  LabError for
-        others."""
+        """As Mininet's; a running lab gets the link, and with it a new host.  LabError where it cannot."""
         if not self.complete:
             return super().addLink(node1, node2, *ports, **params)
         a, b = map(str, (node1, node2))
@@ -318,9 +321,12 @@ class LabNet(Mininet):  # type: ignore[misc]
             added = self._change("add", "host", host, to=other, address=self._new.pop(host))
             return Interface(later_interface(host), self[host], 1, ip=added.address)
         self._change("add", "link", a, b)
-        link = self._removed.pop(frozenset((a, b)))
-        self.links.append(link)
-        return link
+        if (link := self._removed.pop(frozenset((a, b)), None)) is not None:
+            self.links.append(link)
+        else:
+            fabric = self._running.fabric
+            self.register_link(fabric.links_between(fabric.index(a), fabric.index(b))[0])
+        return self.links[-1]
 
     def addController(self, name: Any = "c0", controller: Any = None, **params: Any) -> Any:
         """As Mininet's; refused once a script was given the network."""
@@ -348,9 +354,24 @@ class LabNet(Mininet):  # type: ignore[misc]
         """``link A B up|down`` at the prompt."""
         self._set_link(src, dst, status == "up")
 
-    def register_link(self, a: Interface, b: Interface, number: int, impose: Impose) -> None:
-        """Add an existing link to Mininet's list."""
-        self.links.append(LabLink(a, b, number, impose))
+    def register_switch(self, name: str) -> LabSwitch:
+        """Add a switch of the lab to Mininet's nodes."""
+        number, shard = self._running.fabric.index(name), self._running.shard(name)
+        switch = LabSwitch(name, shard=shard, dpid=dpid(self._running.fabric, number))
+        self.nameToNode[name] = switch
+        self.switches.append(switch)
+        return switch
+
+    def register_link(self, number: int) -> None:
+        """Add a link of the lab to Mininet's list."""
+        fabric, link = self._running.fabric, self._running.fabric.link(number)
+        ends = []
+        for end in (link.a, link.b):
+            address = _address(self._running.scheme, end)
+            name = interface(fabric, end.node, end.number)
+            hardware = mac.text(mac.hardware(end.node, end.number))
+            ends.append(Interface(name, self[fabric.name(end.node)], end.number, hardware, address))
+        self.links.append(LabLink(ends[0], ends[1], number, self._impose))
 
 
 def _address(scheme: Scheme, end: Port) -> str:
@@ -365,7 +386,7 @@ def objects(
 ) -> LabNet:
     """The lab as Mininet objects: hosts, switches and links, which fail and are impaired through the lab."""
     fabric, scheme = running.fabric, running.scheme
-    net = LabNet(set_link, change)
+    net = LabNet(running, set_link, impose, change)
     nodes = {}
     for node in range(fabric.size):
         name = fabric.name(node)
@@ -380,17 +401,11 @@ def objects(
                 root=running.root(name),
             )
         else:
-            nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))
+            nodes[node] = net.register_switch(name)
     for node in range(fabric.servers):
         if fabric.relaying:
             Interface("dcn0", nodes[node], 0, ip=ipv4.text(scheme.ipv4(node)))
-    for link in fabric.links():
-        ends = []
-        for end in (link.a, link.b):
-            address = _address(scheme, end)
-            name = interface(fabric, end.node, end.number)
-            hardware = mac.text(mac.hardware(end.node, end.number))
-            ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
-        net.register_link(ends[0], ends[1], link.index, impose)
+    for number in range(len(fabric.link_ends)):
+        net.register_link(number)
     net.complete = True
     return net

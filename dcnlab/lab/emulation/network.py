@@ -54,7 +54,7 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
     with ThreadPoolExecutor(1) as beside:
         if large:
             _create_hosts(running)
-        prepared = beside.submit(_prepare_switches, running, targets)
+        prepared = beside.submit(prepare_switches, running, shards, targets)
         if not large:
             _create_hosts(running)
         clock.stage("links")
@@ -80,10 +80,10 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 
 
-def _prepare_switches(running: Running, targets: Sequence[str]) -> list[Process]:
-    """Start the databases of the switches, and the daemons too where there are few."""
+def prepare_switches(running: Running, shards: Sequence[Shard], targets: Sequence[str]) -> list[Process]:
+    """Start the databases of the switches in ``shards``, and the daemons too where there are few."""
     return openvswitch.prepare(
-        running.shards,
+        shards,
         {"kernel": "system", "userspace": "netdev"}[running.datapath],
         offloads=running.config.offloads,
         versions=_versions(running),

@@ -84,6 +84,23 @@ class Running:
         """The switches that this machine runs."""
         return local(self.fabric, self.part, range(self.fabric.servers, self.fabric.size))
 
+    def extend(self, config: LabConfig, scheme: Scheme, shards: Sequence[Shard]) -> None:
+        """The network has become that of ``scheme``; the switches that it has more are in ``shards``."""
+        self.config, self.scheme, self.fabric = config, scheme, scheme.fabric
+        for kept in [
+            name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)
+        ]:
+            if kept != "answering":
+                del vars(self)[kept]
+        self.shards = (*self.shards, *shards)
+        self._shard_of |= {bridge.name: shard for shard in shards for bridge in shard.bridges}
+        self.connections.extend(shards)
+        self.impairments.extend(self.fabric, self.local_ends)
+        if self.flooding is not None:
+            self.flooding.extend(self.fabric, shards)
+        if self.receive_buffers is not None:
+            self.receive_buffers.extend(shards)
+
     def renew_generation(self) -> None:
         """All agents of this machine have ended, and are started again."""
         if self.part is not None:  # without other machines nobody knows anything of them any more

@@ -74,10 +74,10 @@ class KnownPath:
 
 def between(lab: MeasuredLab, a: int, b: int, shapes: Mapping[Direction, Shape] | None = None) -> KnownPath:
     """The path that the scheme takes between two servers now, where links have these ``shapes``; nothing is
-    known without a path."""
+    known without a path, or of hosts that were added (below zero)."""
     from addressing.scheme import path
 
-    nodes: Sequence[int] = path(lab.scheme, a, b, lab.links) or ()
+    nodes: Sequence[int] = (path(lab.scheme, a, b, lab.links) or ()) if min(a, b) >= 0 else ()
     impairments = lab.impairments if shapes is None else shapes
     hops = [(lab.fabric.links_between(a, b)[0], a, b) for a, b in itertools.pairwise(nodes)]
     there = [impairments[link, a] for link, a, _ in hops if (link, a) in impairments]

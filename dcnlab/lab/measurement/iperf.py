@@ -121,7 +121,9 @@ class Iperf(Measurement[IperfResult]):
             raise UsageError(f"udp: {self.udp} bit/s? write {self.udp}M for Mb/s, or {self.udp}bit")
 
     def run(self, lab: MeasuredLab, context: Context) -> IperfResult:
-        source, target = lab.two_servers(self.a, self.b)
+        source, target = lab.host(self.a), lab.host(self.b)
+        if source == target:
+            raise UsageError("name two different servers")
         end = lab.endpoint(target, 6 if self.ipv6 else 0)
         known = known_path.between(lab, source, target)
         with context.probe(IperfProbe, target) as there, context.probe(IperfProbe, source) as here:
@@ -217,7 +219,7 @@ class IperfProbe(Probe):
 
     def send(self, server: int, address: str, port: str, argv: list[str], longest: float) -> Sent:
         """Run iperf3's client with these words in a server, for some seconds at most."""
-        inside = partial(self.lab.inside, self.lab.fabric.name(server))
+        inside = partial(self.lab.inside, self.lab.endpoint(server).name)
         return _Flow(partial(tcp_info.read, inside, address, port), longest, self.context).follow(inside(argv))
 
     def close(self) -> None:

@@ -158,9 +158,9 @@ class Ping(Measurement[PingResult]):
         """The pairs of servers by number; UsageError for names of none."""
         servers = lab.fabric.end_nodes
         if self.a:
-            yield lab.server(self.a), lab.server(self.b)
+            yield lab.host(self.a), lab.host(self.b)
         elif not isinstance(self.pairs, str):
-            yield from ((lab.server(a), lab.server(b)) for a, b in self.pairs)
+            yield from ((lab.host(a), lab.host(b)) for a, b in self.pairs)
         elif self.pairs == "all":
             yield from itertools.permutations(servers, 2)
         else:

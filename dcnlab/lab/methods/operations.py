@@ -27,12 +27,14 @@ class OperationMethods(Asking):
     """The part of :class:`dcnlab.lab.client.Lab` that asks for operations."""
 
     def add(self, kind: str, *names: str, to: str = "", address: str = "") -> NetworkChange:
-        """Add a host at a switch, or a link or node that was removed; return when the lab has converged.
+        """Add a host, a link or a switch, or what was removed; return when the lab has converged.
 
         A new host gets a free address, and every host knows it by its name.  It is no node of the
-        topology: `exec` runs programs in it, and measurements know the hosts of the launch.
+        topology: `exec`, `ping`, `iperf` and `serve` know it.  A new switch has no links yet; a new link
+        joins two switches, and the scheme computes its tables again: one that needs a certain topology is
+        refused in one line.
 
-        ``add("host", "h16", to="s3")`` adds a host, ``add("link", "h1", "s3")`` what was removed.
+        ``add("host", "h16", to="s3")`` adds a host, ``add("link", "s0", "s12")`` a link.
         """
         from dcnlab.lab.operations.add import Add
 

@@ -40,9 +40,13 @@ def of(scheme: Scheme, server: int, version: int = 0) -> Endpoint:
 
 def address(scheme: Scheme, server: int, version: int = 0) -> str:
     """A server's address in an IP version (0: the first that the lab has); UsageError for another."""
+    return text_of(scheme.ipv4(server), scheme, version)
+
+
+def text_of(number: int, scheme: Scheme, version: int = 0) -> str:
+    """An IPv4 address of a lab's host as text, or the IPv6 address that contains it."""
     if version and version not in scheme.ip_versions:
         raise UsageError(f"the hosts of this lab have no IPv{version} addresses")
-    number = scheme.ipv4(server)
     return ipv6.text(ipv6.embed(number)) if (version or scheme.ip_versions[0]) == 6 else ipv4.text(number)
 
 

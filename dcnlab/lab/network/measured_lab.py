@@ -11,7 +11,7 @@ from addressing.scheme import Scheme
 from dcnlab.lab import naming
 from dcnlab.lab.contract.machine import LinkStateOfLab
 from dcnlab.lab.network import flooding
-from dcnlab.lab.network.endpoint import NamedNodes
+from dcnlab.lab.network.endpoint import Endpoint, NamedNodes, text_of
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.link_shape import Direction, Shape
 from topos.graph import LinkState
@@ -31,8 +31,8 @@ class MeasuredLab(NamedNodes):
     def __init__(self) -> None:
         #: The last autoconfiguration, where servers started without addresses.
         self.configured: Configured | None = None
-        #: The names of the hosts that were added since the launch.
-        self.later: set[str] = set()
+        #: The IPv4 addresses of the hosts that were added since the launch, by name.
+        self.later: dict[str, int] = {}
         #: What :meth:`own` has made, and what is held meanwhile: one may ask for another.
         self._made: dict[Callable[[Self], Any], Any] = {}
         self._making = threading.RLock()
@@ -44,6 +44,17 @@ class MeasuredLab(NamedNodes):
                 self._made[kind] = kind(self)
             made: T = self._made[kind]
             return made
+
+    def host(self, name: str) -> int:
+        """The server of that name, or a host that was added since the launch: a number below zero, which only
+        :meth:`endpoint` knows."""
+        return -1 - [*self.later].index(name) if name in self.later else self.server(name)
+
+    def endpoint(self, server: int, version: int = 0) -> Endpoint:
+        if server >= 0:
+            return super().endpoint(server, version)
+        name = [*self.later][-1 - server]
+        return Endpoint(name, name, text_of(self.later[name], self.launched_scheme, version))
 
     @property
     @abstractmethod

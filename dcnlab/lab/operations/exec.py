@@ -12,7 +12,6 @@ from dcnlab.lab.program import Program
 
 if TYPE_CHECKING:
     from dcnlab.lab.control.rpc import Call
-    from dcnlab.lab.coordinator.lab import Coordinator
     from dcnlab.lab.running.local_machine import LocalMachine
 
 
@@ -34,9 +33,6 @@ class Exec(Operation[Exit]):
     words: tuple[str, ...]
     program: Program | None = field(default=None, metadata=OPTIONAL)
     terminal: str = field(default="", metadata=OPTIONAL)
-
-    def node_of(self, lab: Coordinator) -> int | None:
-        return None if self.node in lab.later else super().node_of(lab)
 
     def perform(self, lab: LocalMachine, call: Call) -> Exit:
         from dcnlab.lab.running import execution

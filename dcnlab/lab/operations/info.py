@@ -54,6 +54,8 @@ class Info(Operation[LabInfo]):
             links=len(fabric.link_ends),
             down=sorted(down),
             cut=lab.link_state.cut_names(),
+            removed=lab.link_state.removed_names(),
+            added=[*lab.later],
             down_links=lab.link_state.still_down(down),
             outside=Openings(config.nat, list(map(str, exposure.parse(config.expose))), attached),
             started=lab.started,

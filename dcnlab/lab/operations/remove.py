@@ -50,7 +50,6 @@ class Remove(Operation[NetworkChange]):
         begun, machine = time.monotonic(), lab.machines[0]
         assert isinstance(machine, LocalMachine)
         with lab.link_lock:
-            lab.later.discard(name)
-            machine.later.discard(name)
+            del lab.later[name], machine.later[name]
             machine.own(LaterHosts).remove(name)
         return NetworkChange(self.kind, [name], round(1000 * (time.monotonic() - begun), 2))

@@ -7,7 +7,6 @@ label, and an entry beside those of the scheme in every switch (:mod:`controller
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import replace
 
 from addressing.fields import ipv4, ipv6, mac
@@ -16,11 +15,13 @@ from dcnlab.lab.emulation.namespaces import hosts, netns
 from dcnlab.lab.emulation.namespaces.netns import VethPair
 from dcnlab.lab.emulation.running import later_interface
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.running.extending import Extending
 from dcnlab.lab.running.local_machine import LocalMachine
 from hostagent.linux.netlink import compute_checksums
+from topos.family import MAX_NODES
 
-#: An interface is called ``NAME-eth1``, and has 15 characters at most.
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,8}")
+#: The indices of their interfaces begin above those of links.
+_FIRST_INDEX = netns.FIRST_INDEX + (1 << 24)
 #: The first address that is given to such a host; further addresses begin at 10.200.0.1 (docs/routing.md).
 _FIRST = int(ipaddress.IPv4Address("10.201.0.1"))
 
@@ -35,12 +36,9 @@ class LaterHosts:
         """Add a host at a switch; UsageError, in one line, where the lab cannot have it."""
         at = self._checked(name, switch)
         ip, length = self._address(address)
-        used = {port for port, _ in self._running.fabric.ports(at)} | self._running.beside.at(at).keys()
-        here = self._running.fabric.name(at)
-        used |= {one.port for one in self._lab.guard.attached.values() if one.switch == here}
         self._added += 1
-        hardware = mac.hardware(self._running.fabric.size + self._added, 1)
-        host = LaterHost(name, hardware, ip, at, max(used, default=0) + 1)
+        hardware = mac.hardware(MAX_NODES + self._added, 1)
+        host = LaterHost(name, hardware, ip, at, self._lab.own(Extending).next_port(at))
         self._make(host, length)
         self._tell((*self._running.beside.hosts, host))
         self._running.introduce_later(host)
@@ -73,9 +71,8 @@ class LaterHosts:
         at = self._lab.node(switch)
         if fabric.is_server(at):
             raise UsageError(f"{switch} is a server: a host is added at a switch")
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"{name!r} cannot be a host's name: use a letter and up to 8 letters and digits")
-        if netns.path(name).exists() or name in map(fabric.name, range(fabric.size)):
+        self._lab.own(Extending).check_name(name)
+        if name in map(fabric.name, range(fabric.size)):
             raise UsageError(f"there is a {name} already")
         return at
 
@@ -104,7 +101,7 @@ class LaterHosts:
         running, switch = self._running, self._running.fabric.name(host.switch)
         shard, device = running.shard(switch), later_interface(host.name)
         netns.create([host.name], settings=[netns.LARGE_SEGMENTS])
-        index = netns.FIRST_INDEX + 2 * (len(running.fabric.link_ends) + self._added)
+        index = _FIRST_INDEX + 2 * self._added
         far = mac.text(mac.hardware(host.switch, host.port))
         netns.create_veth_pairs(
             [

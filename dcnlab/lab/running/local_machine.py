@@ -78,14 +78,14 @@ class LocalMachine(MeasuredLab):
         self.config, self.guard, self.journal = config, guard, journal
         self.launched_scheme, self.fabric, self.link_state = scheme, scheme.fabric, link_state
         capacity.allow_files(self.fabric, None if part is None else part.nodes)
-        port_watch = PortWatch(link_state.report)
+        self.port_watch = PortWatch(link_state.report)
         self.running = launch.launch(
-            config, scheme, link_state.report, report, outside, port_watch.controller_event, part, guard
+            config, scheme, link_state.report, report, outside, self.port_watch.controller_event, part, guard
         )
         self.switch_path, self.switch_fast_path = _switch_path(self.running)
         _correct_answers(self.running, self.switch_path)
         self.supervision = restarts.supervise(
-            self.running, link_state, journal, port_watch.controller_event, guard
+            self.running, link_state, journal, self.port_watch.controller_event, guard
         )
         #: Tells processes what has failed.
         self.following = Following(self.running, self.supervision, journal, self.switch_path)
@@ -96,7 +96,7 @@ class LocalMachine(MeasuredLab):
         #: Brings links of the lab up; set when that has a coordinator.
         self.restore: Callable[[Sequence[int]], object] = lambda _: None
         self.stop = threading.Event()
-        port_watch.attach(self.running)
+        self.port_watch.attach(self.running)
 
     # --- what the coordinator asks for ----------------------------------------
 
@@ -249,7 +249,8 @@ class LocalMachine(MeasuredLab):
 
     def inside(self, name: str, argv: list[str]) -> list[str]:
         """The command line that runs ``argv`` in a node's network namespace."""
-        return ["nsenter", f"--net=/run/netns/{self.running.namespace(self.node(name))}", "--", *argv]
+        namespace = name if name in self.later else self.running.namespace(self.node(name))
+        return ["nsenter", f"--net=/run/netns/{namespace}", "--", *argv]
 
     @contextlib.contextmanager
     def pinned(self, paths: Sequence[tuple[int, ...]]) -> Iterator[None]:

@@ -20,7 +20,11 @@ class Mending:
         self, running: Running, link_state: LinkStateOfLab, supervision: Supervision, guard: Guard
     ) -> None:
         self._running, self._link_state, self._supervision = running, link_state, supervision
-        self._wiring = Wiring(running, guard)
+        self._guard, self._wiring = guard, Wiring(running, guard)
+
+    def extend(self) -> None:
+        """The lab has got further links."""
+        self._wiring = Wiring(self._running, self._guard)
 
     def damage(self) -> list[str]:
         """A line for each link and host that is not as the lab made it, with the command that repairs it."""

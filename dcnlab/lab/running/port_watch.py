@@ -29,17 +29,19 @@ class PortWatch:
         self._ours: set[str] = set()
         self._running: Running | None = None
         self._lock = threading.Lock()
-        self._started = False
+        #: The namespaces that are watched.
+        self._watched: set[str] = set()
 
     def attach(self, running: Running) -> None:
-        """The lab has been launched; without our controller all its switches are watched from now on."""
+        """The lab has been launched or has got further nodes.  Without our controller all its switches are
+        watched from now on."""
         self._running = running
         self._ports = {
             interface(running.fabric, switch, port): Port(switch, port)
             for switch in (*running.switches, *running.watched_servers)
             for port, _ in running.fabric.ports(switch)
         }
-        if self._ports and not running.choice.tables:
+        if self._ports and (self._watched or not running.choice.tables):
             self._start(running)
 
     def controller_event(self, message: Message) -> None:
@@ -49,7 +51,7 @@ class PortWatch:
             self._ours.add(message["switch"])
         elif kind == "lost":
             self._ours.discard(message["switch"])
-        if (kind == "lost" or (kind == "installed" and self._started)) and self._running is not None:
+        if (kind == "lost" or (kind == "installed" and self._watched)) and self._running is not None:
             _log.warning("%s: our controller %s", message["switch"], "lost it" if kind == "lost" else "has it")
             arguments = (self._running, message["switch"])
             threading.Thread(target=self._take_over, args=arguments, daemon=True).start()
@@ -70,13 +72,12 @@ class PortWatch:
 
     def _start(self, running: Running) -> None:
         with self._lock:
-            if self._started:
-                return
-            self._started = True
-            names = [shard.netns for shard in running.shards] + [
-                *map(running.fabric.name, running.watched_servers)
-            ]
-            watches = [netns.inside(name, CarrierWatch) for name in names]
+            names = {shard.netns for shard in running.shards}
+            names |= set(map(running.fabric.name, running.watched_servers))
+            watches = [netns.inside(name, CarrierWatch) for name in sorted(names - self._watched)]
+            self._watched |= names
+        if not watches:
+            return
         threading.Thread(target=self._follow, args=(running, watches), daemon=True, name="ports").start()
 
     def _follow(self, running: Running, watches: list[CarrierWatch]) -> None:

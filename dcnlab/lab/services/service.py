@@ -49,11 +49,10 @@ class Service:
             )
         threading.Thread(target=self._reap, name=f"service {self.name}", daemon=True).start()
 
-    def await_ready(self, session: LocalMachine, seconds: float) -> None:
+    def await_ready(self, seconds: float) -> None:
         """Return when it is ready; LabError when it ends before, or after so many seconds."""
-        namespace = session.running.namespace(session.node(self.node))
         deadline = time.monotonic() + seconds
-        while not self._is_ready(namespace):
+        while not self._is_ready():
             if self._failed():
                 raise LabError(f"{self._called} ended with exit code {self.exit}: {self._last_lines()}")
             if time.monotonic() > deadline:
@@ -97,10 +96,10 @@ class Service:
     def _called(self) -> str:
         return f"service {self.name} of {self.node}"
 
-    def _is_ready(self, namespace: str) -> bool:
+    def _is_ready(self) -> bool:
         match self.ready.kind:
             case "tcp":
-                return int(self.ready.value) in netns.inside(namespace, listening)
+                return int(self.ready.value) in netns.inside(self.node, listening)
             case "log":
                 return self.ready.value in self.log.read_text(errors="replace")
             case "exit":

@@ -30,7 +30,7 @@ class Services:
 
     def start(self, name: str, node: str, program: Program, ready: str, within: float) -> ServiceState:
         """Start a service and return when it is ready (``within`` 0: at once)."""
-        node = self._session.fabric.name(self._session.server(node))
+        node = self._session.endpoint(self._session.host(node)).name
         words = (program.words[0], *(addressed(self._session, word, 0) for word in program.words[1:]))
         program = replace(program, words=words)
         try:
@@ -44,13 +44,13 @@ class Services:
             service.start(self._session)
             self._services[name, node] = service
         if within:
-            service.await_ready(self._session, within)
+            service.await_ready(within)
         return service.describe()
 
     def wait(self, name: str, node: str, seconds: float) -> ServiceState:
         """Wait until a service is ready; LabError when it is not after so many seconds."""
         service = self._named(name, node)
-        service.await_ready(self._session, seconds)
+        service.await_ready(seconds)
         return service.describe()
 
     def stop(self, name: str, node: str = "") -> list[ServiceState]:

@@ -97,11 +97,12 @@ class SwitchFastPath:
 
     def counts(self, bridge: str) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded for a switch."""
-        return self._maps.counts(self._switches[bridge].number)
+        return self._maps.counts(self._switches[bridge].number) if bridge in self._switches else (0, 0)
 
     def packets(self, bridge: str, rule: Rule) -> int:
         """Packets that the kernel has forwarded by one entry of a switch, since it was installed."""
-        switch = self._switches[bridge]
+        if (switch := self._switches.get(bridge)) is None:
+            return 0
         return self._maps.entry_count(switch.number, *entries.place(rule, switch.ports))[0]
 
     def entry_counts(
@@ -109,7 +110,8 @@ class SwitchFastPath:
     ) -> tuple[int, int]:
         """Packets and bytes that the kernel has forwarded by an entry, whose match has OpenFlow 1.3's fields;
         of one that was ``removed``, what it had counted then."""
-        switch = self._switches[bridge]
+        if (switch := self._switches.get(bridge)) is None:  # it came after the launch
+            return 0, 0
         place = entries.place_of(priority, match, switch.ports)
         if table or place is None:  # the kernel has the first table only
             return 0, 0
@@ -117,11 +119,12 @@ class SwitchFastPath:
 
     def carried(self, bridge: str) -> bool:
         """Whether the kernel has the entries of a switch."""
-        return self._switches[bridge].carried
+        return bridge in self._switches and self._switches[bridge].carried
 
     def leave(self, bridge: str) -> None:
         """Leave all frames to a switch from now on: its ports have become other interfaces."""
-        switch = self._switches[bridge]
+        if (switch := self._switches.get(bridge)) is None:
+            return
         switch.left = True
         self._maps.disable(switch.number)
 

@@ -31,15 +31,20 @@ def pings(lab: Lab, source: str, target: str, *more: str) -> bool:
 )
 def test_a_host_that_is_added_reaches_all_and_is_reached(topology: str, scheme: str, broadcast: bool) -> None:
     with Lab(topology, scheme=scheme, broadcast=broadcast) as lab:
+        if scheme == "ecmp":
+            grow(lab)
         for name, switch in (("late", "s1"), ("other", "s4")):
             added = lab.add("host", name, to=switch)
             assert added.address.startswith("10.201.0.")
         for source, target in (("late", "h7"), ("h7", "late"), ("late", "other"), ("h0", "other")):
             for flags in ((), ("-6",)) if scheme != "twolevel" else ((),):
                 poll(functools.partial(pings, lab, source, target, *flags), 30)
+        if scheme == "ecmp":
+            measure_and_serve(lab)
         assert lab.pingall().lost == []
         assert lab.verify(any_packet=True).found == []
         assert all(lab.tables(switch).equal for switch in ("s1", "s4"))
+        assert lab.info().added == ["late", "other"]
         first, second = lab.route("h0", "h7")[1:3]
         lab.fail(first, second)
         poll(lambda: pings(lab, "h7", "late"), 30)
@@ -54,6 +59,48 @@ def test_a_host_that_is_added_reaches_all_and_is_reached(topology: str, scheme: 
         poll(lambda: pings(lab, "h7", "late"), 30)
 
 
+def grow(lab: Lab) -> None:
+    """A switch and links that a fat tree does not have: tables lead over them, and they fail as others do."""
+    lab.add("switch", "s20")
+    lab.add("link", "s20", "s0")
+    lab.add("link", "s20", "s19")
+    lab.add("link", "s0", "s6")
+    assert lab.info().topology == "fattree:4 + s20 + s20:1--s0:5 + s20:2--s19:5 + s0:6--s6:5"
+    assert lab.route("h0", "h12") == ["h0", "s0", "s6", "h12"]
+    assert all(lab.tables(switch).equal for switch in ("s0", "s6", "s20"))
+    assert lab.fail("s0", "s6").flow_mods > 0
+    assert len(lab.route("h0", "h12")) > 4
+    lab.restore("s0", "s6")
+
+
+def measure_and_serve(lab: Lab) -> None:
+    """Measurements and services know hosts that were added."""
+    assert lab.ping("h0", "late").received == lab.ping("late", "other", ipv6=True).received == 1
+    assert lab.iperf("late", "h7", seconds=1).mbps > 0
+    lab.serve("web", "late", ["python3", "-m", "http.server", "80"], ready="tcp:80")
+    assert lab.services()[0].node == "late"
+
+
+def test_nodes_without_a_scheme_get_links_and_routers_with_addresses_of_their_own() -> None:
+    with Lab("fattree:4", scheme="none:routers=switches") as lab:
+        before = lab.run("s0", ["ip", "-o", "-4", "address", "show", "dev", "s0-eth4"]).stdout
+        lab.add("switch", "s20")
+        lab.add("link", "s20", "s0")
+        assert lab.run("s0", ["ip", "-o", "-4", "address", "show", "dev", "s0-eth4"]).stdout == before
+        shown = json.loads(lab.run("s0", ["ip", "-j", "address", "show", "dev", "s0-eth5"]).stdout)
+        there = json.loads(lab.run("s20", ["ip", "-j", "address", "show", "dev", "s20-eth1"]).stdout)
+        for version, flag in (("inet", "-4"), ("inet6", "-6")):
+            own, other = (
+                next(
+                    a["local"] for a in one[0]["addr_info"] if (a["family"], a["scope"]) == (version, "global")
+                )
+                for one in (shown, there)
+            )
+            poll(functools.partial(pings, lab, "s20", own, flag), 30)
+            assert own != other
+        assert lab.fail("s20", "s0").detection_ms is not None
+
+
 def test_what_was_removed_is_not_restored_but_added() -> None:
     with Lab("bcube:2,1", scheme="brp") as lab:
         removed = lab.remove("link", "h0", "s0")
@@ -61,6 +108,13 @@ def test_what_was_removed_is_not_restored_but_added() -> None:
         with pytest.raises(LabError, match=r"h0-s0 was removed: `dcnlab add .* link h0 s0` adds"):
             lab.restore("h0", "s0")
         lab.remove("switch", "s1")
+        info = lab.info()
+        assert (len(info.removed.links), info.removed.nodes) == (1, ["s1"])
+        assert (info.cut.links, info.cut.nodes) == ([], [])
+        assert {cause for one in info.down_links for cause in one.because} == {
+            "it was removed",
+            "s1 was removed",
+        }
         with pytest.raises(LabError, match="s1 was removed"):
             lab.restore("s1")
         with pytest.raises(LabError, match="was removed before"):
@@ -102,7 +156,10 @@ def test_a_learning_controller_finds_a_host_that_is_added() -> None:
     ("words", "says"),
     [
         (("host", "h9", "s0"), "the servers of bcube:2,1 relay packets"),
-        (("link", "h0", "h3", ""), "begin with a topology that has it"),
+        (("link", "s0", "s3", ""), "the servers of bcube:2,1 relay packets, and their agents know the network"),
+        (("link", "h0", "h3", ""), "h0 is a server, which has its link: a link is added between switches"),
+        (("switch", "s9", ""), "begin with a topology that has it"),
+        (("host", "h9", ""), "say at which switch: `host h9 --to s1`"),
         (("cable", "h0", "s0", ""), "say link, host or switch, not 'cable'"),
     ],
 )

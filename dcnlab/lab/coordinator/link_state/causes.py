@@ -83,9 +83,12 @@ class Cuts:
     """What the user has cut: links by themselves, and nodes with all their links."""
 
     def __init__(self, fabric: Fabric) -> None:
-        self._fabric = fabric
+        self.fabric = fabric
         self.links: set[int] = set()
         self.nodes: set[int] = set()
+        #: Those of them that were removed: they are not restored, but added again.
+        self.removed_links: set[int] = set()
+        self.removed_nodes: set[int] = set()
 
     def cut(self, links: frozenset[int], node: int | None) -> None:
         """Cut links by themselves, or with ``node`` that node."""
@@ -101,14 +104,18 @@ class Cuts:
 
     def all(self) -> frozenset[int]:
         """All links that are cut."""
-        return frozenset(self.links).union(*map(self._fabric.links_of, self.nodes))
+        return frozenset(self.links).union(*map(self.fabric.links_of, self.nodes))
 
     def reasons(self, link: int) -> list[str]:
         """Why a link is cut, in words."""
-        itself = ["it is cut by itself"] if link in self.links else []
-        nodes = [f"{self._fabric.name(node)} is cut" for node in self._ends(link) if node in self.nodes]
-        return itself + nodes
+        word = "it was removed" if link in self.removed_links else "it is cut by itself"
+        nodes = [
+            f"{self.fabric.name(node)} {'was removed' if node in self.removed_nodes else 'is cut'}"
+            for node in self._ends(link)
+            if node in self.nodes
+        ]
+        return ([word] if link in self.links else []) + nodes
 
     def _ends(self, link: int) -> tuple[int, int]:
-        ends = self._fabric.link(link)
+        ends = self.fabric.link(link)
         return ends.a.node, ends.b.node

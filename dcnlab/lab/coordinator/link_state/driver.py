@@ -62,6 +62,12 @@ class LinkStateDriver:
         for name in self._due:
             threading.Thread(target=self._run, args=(name,), daemon=True, name="link-state").start()
 
+    def extend(self, fabric: Fabric) -> None:
+        """The network of the lab's only machine has become ``fabric``: what it had keeps its numbers."""
+        with self._changed:
+            self.fabric = fabric
+            self._machine.extend(fabric)
+
     def stop(self) -> None:
         """Nobody follows any more."""
         with self._changed:
@@ -155,12 +161,26 @@ class LinkStateDriver:
             return self._machine.cuts.all()
 
     def cut_names(self) -> Cuts:
-        """What the user has cut, for clients: links by themselves, by number, and nodes, by name."""
-        from dcnlab.lab.contract.links import Cuts  # not needed by a launch
-
+        """What the user has cut and not removed, for clients: links by themselves, by number, and nodes, by
+        name."""
         with self._changed:
             cuts = self._machine.cuts
-            return Cuts(sorted(cuts.links), list(map(self.fabric.name, sorted(cuts.nodes))))
+            return self._named_cuts(cuts.links - cuts.removed_links, cuts.nodes - cuts.removed_nodes)
+
+    def removed_names(self) -> Cuts:
+        """What the user has removed, for clients."""
+        with self._changed:
+            return self._named_cuts(*self.removed)
+
+    @property
+    def removed(self) -> tuple[set[int], set[int]]:
+        """The links and the nodes that were removed; who removes them notes them here."""
+        return self._machine.cuts.removed_links, self._machine.cuts.removed_nodes
+
+    def _named_cuts(self, links: set[int], nodes: set[int]) -> Cuts:
+        from dcnlab.lab.contract.links import Cuts  # not needed by a launch
+
+        return Cuts(sorted(links), list(map(self.fabric.name, sorted(nodes))))
 
     def still_down(self, links: Iterable[int]) -> list[DownLink]:
         """Those of the links that are down, and what keeps them down, for clients."""

@@ -95,6 +95,12 @@ class LinkStateMachine:
         self._held: set[int] = set()
         self._started = self._unconcluded = False
 
+    def extend(self, fabric: Fabric) -> None:
+        """The network of the only machine has become ``fabric``; its new links are up."""
+        self.fabric = self.cuts.fabric = fabric
+        for one in self.machines.values():
+            one.nodes = frozenset(range(fabric.size))
+
     # --- what it knows --------------------------------------------------------
 
     @property

@@ -29,16 +29,22 @@ class Impairments:
         stated: Mapping[int, Shape] | None = None,
     ) -> None:
         """``launched`` is the shape of all links at the launch, but for those in ``stated``."""
-        self._ends = {
-            (link.index, node): end for link in fabric.links() for node, end in local_ends(link).items()
-        }
+        self._ends: dict[Direction, Nic] = {}
+        self._direction_of: dict[Nic, Direction] = {}
+        self.extend(fabric, local_ends)
         self._usual, self._stated = launched, dict(stated or {})
         self._shapes: dict[Direction, Shape] = {}
-        self._direction_of = {end: direction for direction, end in self._ends.items()}
         self._disciplines: dict[Nic, Disciplines] = {}
         self._losing: set[Nic] = set()
         self._delays = Delays()
         self._lock = threading.Lock()
+
+    def extend(self, fabric: Fabric, local_ends: Callable[[Link], Mapping[int, Nic]]) -> None:
+        """Know the ends of all links of ``fabric``."""
+        self._ends |= {
+            (link.index, node): end for link in fabric.links() for node, end in local_ends(link).items()
+        }
+        self._direction_of = {end: direction for direction, end in self._ends.items()}
 
     def launch(self) -> None:
         """Impose the shape of the launch on all links."""

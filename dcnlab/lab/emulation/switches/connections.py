@@ -52,6 +52,11 @@ class Connections:
         #: By switch and target.
         self._connected: dict[tuple[str, str], bool] = {}
 
+    def extend(self, shards: Sequence[Shard]) -> None:
+        """These shards came to the lab."""
+        with self._lock:
+            self._shards, self._read = (*self._shards, *shards), [*self._read, *(0 for _ in shards)]
+
     def now(self) -> list[Controlled]:
         """All controllers of all switches; none of a shard whose database does not answer."""
         with self._lock:

@@ -46,6 +46,11 @@ class FloodingTree:
             self._send(name, self._shard_of[name], messages)
         self._silent = silent
 
+    def extend(self, fabric: Fabric, shards: Iterable[Shard]) -> None:
+        """The network has become ``fabric``, with further switches in ``shards``."""
+        self._fabric = fabric
+        self._shard_of |= {bridge.name: shard for shard in shards for bridge in shard.bridges}
+
     def forget(self, switches: Iterable[str]) -> None:
         """These switches were started again: the next :meth:`follow` tells them everything."""
         lost = set(map(self._fabric.index, switches))

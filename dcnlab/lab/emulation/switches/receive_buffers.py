@@ -67,10 +67,17 @@ class ReceiveBuffers:
         for shard in self._shards:
             self._enlarge(shard)
 
+    def extend(self, shards: Sequence[Shard]) -> None:
+        """Keep the buffers of these shards too."""
+        self._shards = (*self._shards, *shards)
+        for shard in shards:
+            self._enlarge(shard)
+            threading.Thread(target=self._watch, args=([shard],), name="receive buffers", daemon=True).start()
+
     def keep(self) -> None:
         """Enlarge the buffers of all ports, now and after every change of ports, until this process ends."""
         self.enlarge()
-        threading.Thread(target=self._watch, name="receive buffers", daemon=True).start()
+        threading.Thread(target=self._watch, args=(self._shards,), name="receive buffers", daemon=True).start()
 
     @property
     def state(self) -> str:
@@ -103,10 +110,10 @@ class ReceiveBuffers:
             self._queues = True
             self.enlarge()
 
-    def _watch(self) -> None:
+    def _watch(self, kept: Sequence[Shard]) -> None:
         watched: dict[int, _WatchedShard] = {}
         poll = select.poll()
-        for shard in self._shards:
+        for shard in kept:
             one = netns.inside(shard.netns, partial(_WatchedShard.open, shard))
             watched[one.watch.socket.fileno()] = one
             poll.register(one.watch.socket, select.POLLIN)

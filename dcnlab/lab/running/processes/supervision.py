@@ -69,6 +69,13 @@ class Supervision:
         """Have the thread look at all parts now."""
         os.eventfd_write(self._wake, 1)
 
+    def extend(self, parts: Iterable[SupervisedProcess]) -> None:
+        """Supervise these parts too."""
+        with self._working, self._changed:
+            self.parts = (*self.parts, *parts)
+            vars(self).pop("_others", None)
+        self.wake()
+
     def settle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until everything that has ended runs again, or that was given up; agents of single servers
         are not waited for."""
