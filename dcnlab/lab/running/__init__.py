@@ -9,6 +9,7 @@ port_watch.py         which ports have no carrier
 mending.py            interfaces that a program in a host has deleted
 impairing.py          impairments of links
 later_hosts.py        hosts that are added to a running lab
+extending.py          switches and links that are added to one
 program_start.py      a program in a node: its namespace, files, environment
 execution.py          a program of a client, from its start to its end
 process_guard.py      signals of its client reach it; it ends with its client
