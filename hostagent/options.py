@@ -57,6 +57,11 @@ class Options:
         "Further addresses or subnets of hosts, such as h3=10.200.0.1,h4=10.200.1.0/24 (docs/routing.md).",
         default="",
     )
+    broadcast: bool = param(
+        "Carry broadcast and multicast: switches flood along a spanning tree, servers that relay send a copy to"
+        " each (docs/routing.md).",
+        default=False,
+    )
     seed: int = param("Seed of the agents' random choices.", low=0, high=2**63 - 1, default=1)
     #: Files of the user that define topologies or schemes: those that this process has loaded.
     custom: tuple[str, ...] = field(default_factory=plugins.loaded)

@@ -56,6 +56,8 @@ class Agent(Knowledge):
     #: (port, frame) and (TO_HOST, packet) pairs that the agent itself sends, each with its virtio-net
     #: header; the driver sends them and empties the list.
     outbox: list[tuple[int, bytes]] = field(default_factory=list)
+    #: Whether packets of the host for a group go to all servers: a copy to each, by the scheme's rule.
+    broadcast: bool = False
     #: Packets by what was done with them; see :meth:`counts`.
     relayed: int = 0
     delivered: int = 0
@@ -153,6 +155,8 @@ class Agent(Knowledge):
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
         """Handle a packet from the host in ``slot[HOST_OFFSET:end]``; returns as :meth:`receive_frame`."""
         target = packet.addressed(slot, end)
+        if self.broadcast and (target is None or target[0] >= 0xE0) and packet.is_group(slot, end):
+            return self._to_all(slot, end)
         if target is None:
             return self._count("ignored: not to an address of servers, from the host")
         decision = self._packet_decisions.get(target) or self._decide_packet(target)
@@ -291,6 +295,27 @@ class Agent(Knowledge):
         self.other["control"] += 1
         protocol.receive_frame(bytes(slot[packet.FRAME_OFFSET : end]), port, now)
         self.collect(protocol)
+        return CONSUMED
+
+    def _to_all(self, slot: memoryview, end: int) -> int:
+        """A packet of the host for a group: a copy goes to each other server on the path of packets to it.
+
+        For a group all servers are one hop apart: its packets often have one hop left, and relays do not count.
+        """
+        packet.to_nic(slot)
+        packet.set_hops(slot, packet.MOST_HOPS)
+        for node in range(self.scheme.fabric.servers):
+            if node == self.node:
+                continue
+            target = self.current_scheme.ipv4(node).to_bytes(4, "big")
+            decision = self._packet_decisions.get(target) or self._decide_packet(target)
+            hop = decision.only or self.pick(decision, slot, end)
+            if hop.port <= 0 or not packet.fits(slot, end, self._mtus.get(hop.port, packet.MAX_END)):
+                self.other["lost: copies for a group"] += 1
+                continue
+            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, hop.addresses, packet.ethertype(slot))
+            self.outbox.append((hop.port, bytes(slot[:end])))
+            self.originated += 1
         return CONSUMED
 
     def collect(self, protocol: StateMachine) -> None:

@@ -33,6 +33,9 @@ MIN_END, MIN_END6 = IP_OFFSET + 20, IP_OFFSET + 40
 MAX_END = IP_OFFSET + 0xFFFF
 
 IPV4, IPV6 = 0x0800, 0x86DD
+_BROADCAST = b"\xff" * 4
+#: The highest number of hops that may be left.
+MOST_HOPS = 255
 
 #: Protocols whose first four bytes are a source and a destination port: TCP, UDP, DCCP, SCTP, UDP-Lite.
 _PROTOCOLS_WITH_PORTS = frozenset({6, 17, 33, 132, 136})
@@ -83,6 +86,25 @@ def _shifted(header: memoryview, by: int) -> bytes:
     if flags & _NEEDS_CHECKSUM:
         start = start + by & 0xFFFF
     return _OFFLOAD.pack(flags, kind, length, size, start, offset)
+
+
+def is_group(slot: memoryview, end: int) -> bool:
+    """Whether the packet in ``slot[:end]`` is for a group: multicast, or IPv4's limited broadcast."""
+    if end >= MIN_END and 0x45 <= slot[IP_OFFSET] <= 0x4F:
+        target = slot[IP_OFFSET + 16 : MIN_END]
+        return target[0] & 0xF0 == 0xE0 or target == _BROADCAST
+    return end >= MIN_END6 and is_ipv6(slot) and slot[_TARGET6] == 0xFF
+
+
+def set_hops(slot: memoryview, hops: int) -> None:
+    """Have so many hops left."""
+    if is_ipv6(slot):
+        slot[HOP_LIMIT6] = hops
+        return
+    end = IP_OFFSET + 4 * (slot[IP_OFFSET] & 0x0F)
+    slot[TTL_OFFSET] = hops
+    slot[TTL_OFFSET + 2 : TTL_OFFSET + 4] = bytes(2)
+    slot[TTL_OFFSET + 2 : TTL_OFFSET + 4] = checksum(bytes(slot[IP_OFFSET:end])).to_bytes(2, "big")
 
 
 def is_ipv6(slot: memoryview) -> bool:

@@ -132,7 +132,7 @@ class AgentFactory:
 
     def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:
         rng = random.Random(f"{self.options.seed}:{node}")
-        agent = Agent(self._scheme, node, self._nodes, rng, load_balance)
+        agent = Agent(self._scheme, node, self._nodes, rng, load_balance, broadcast=self.options.broadcast)
         if links:
             agent.apply_link_state(links)
         return agent

@@ -132,9 +132,10 @@ def packets_of_the_mtu_pass(lab: Lab, mtu: int, a: str, b: str, *versions: str) 
         assert str(mtu) in ping(mtu + 1)
 
 
-def reached(lab: Lab) -> list[str]:
-    """The hosts that answer an echo request for all nodes, as often as they answer."""
-    said = lab.run("h1", ["ping", "-6", "-c2", "-i1", "-W1", "ff02::1%h1-eth1"])
+def reached(lab: Lab, device: str = "h1-eth1") -> list[str]:
+    """The hosts that answer an echo request for all nodes, which leaves h1 by ``device``, as often as they
+    answer."""
+    said = lab.run("h1", ["ping", "-6", "-c2", "-i1", "-W1", f"ff02::1%{device}"])
     return sorted(re.findall(r"from (\S+?):? icmp_seq=1 ", said.stdout))
 
 

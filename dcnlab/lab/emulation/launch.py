@@ -54,6 +54,7 @@ def launch(
     outside = outside or Outside()
     clock = Stages(report)
     fabric = scheme.fabric
+    beside = Beside(config.broadcast and not fabric.relaying)  # relays carry broadcasts themselves
     shards = openvswitch.split(network.bridges(fabric, part))
     datapath = openvswitch.choose_datapath(config.datapath)
     agents = spawn_agents(config, fabric, on_link_change, part)
@@ -62,11 +63,11 @@ def launch(
     answering = _answer_foreign(shards, outside) if config.choice().kind in ("remote", "app") else None
     controller = spawn_controller(
         config, fabric, shards, outside, on_link_change, on_controller_event, part=part,
-        beside=Beside(config.broadcast),
+        beside=beside,
     )  # fmt: skip
     running = Running(
         config, fabric, scheme, shards, controller, agents, datapath,
-        outside=outside, part=part, early_answering=answering, beside=Beside(config.broadcast),
+        outside=outside, part=part, early_answering=answering, beside=beside,
     )  # fmt: skip
     network.build_network(running, clock, guard)
     if agents is not None and config.autoconfigure:

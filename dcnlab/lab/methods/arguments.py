@@ -18,6 +18,7 @@ class LabArguments(TypedDict, total=False):
     offloads: bool
     fast_path: Literal["off", "on", "auto"]
     addresses: str
+    broadcast: bool
     seed: int
     controller: str
     controller_ca: str
@@ -26,7 +27,6 @@ class LabArguments(TypedDict, total=False):
     rest_port: int
     no_loops: bool
     backend: Literal["os-ken", "ryu"]
-    broadcast: bool
     datapath: Literal["auto", "kernel", "userspace"]
     switch_fast_path: Literal["off", "on", "auto"]
     update_order: Literal["fast", "loop-free"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from addressing import unrouted
 from addressing.fields.ipv4 import AddressError
+from addressing.header import Field
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
 from controller import phases
@@ -111,11 +112,16 @@ def _check_controller(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_broadcast(config: StatedOptions, scheme: Scheme) -> None:
-    """Only switches forward, and ours fills their tables."""
+    """Relays read labels in MAC addresses and hold no frames back; elsewhere our controller has the tables."""
     if not config.broadcast:
         return
-    if scheme.fabric.relaying:
-        raise OptionError("broadcast", f"the servers of {scheme.fabric.spec} relay packets, and no broadcasts")
+    if scheme.fabric.relaying and scheme.label_field is not Field.ETH_DST:
+        text = f"{scheme.name} has its labels in IP addresses, which groups have none of"
+        raise OptionError("broadcast", f"broadcast: {text}: choose a scheme with labels in MAC addresses")
+    if scheme.fabric.relaying and (config.frames or config.flow_control == "credits"):
+        raise OptionError("broadcast", "broadcast: relays with limited buffers carry no copies for groups")
+    if scheme.fabric.relaying and not config.routed:
+        return
     if config.routed or not config.choice().tables:
         raise OptionError("broadcast", "broadcast is for our controller: others flood as they decide")
 

@@ -51,10 +51,6 @@ class StatedOptions(Options):
         "Switches flood along a spanning tree only, for controllers that need it.", default=False
     )
     backend: Backend = param("Library of the OpenFlow controller.", default="os-ken")
-    broadcast: bool = param(
-        "Switches flood broadcast and multicast along a spanning tree, as DHCP needs (docs/routing.md).",
-        default=False,
-    )
     datapath: Datapath = param(
         "Open vSwitch's datapath; auto: the kernel's where there is one.", default="auto"
     )

@@ -26,7 +26,8 @@ pidfile {0}/pid
 @pytest.mark.parametrize(
     ("topology", "scheme", "options", "says"),
     [
-        ("bcube:4,1", "brp", {}, "relay packets, and no broadcasts"),
+        ("bcube:4,1", "brp", {"buffers": 10}, "relays with limited buffers carry no copies for groups"),
+        ("clot:4x4", "pow", {}, "pow has its labels in IP addresses"),
         ("fattree:4", "none", {}, "broadcast is for our controller"),
         ("fattree:4", "ecmp", {"controller": "none"}, "broadcast is for our controller"),
     ],
@@ -61,6 +62,18 @@ def test_group_frames_reach_every_host_once_also_after_failures(
             assert lab.pingall().lost == []
             verified = lab.verify(any_packet=True)
             assert verified.found == [], "no other packet loops either"
+
+
+@pytest.mark.parametrize(("topology", "scheme"), [("bcube:2,1", "brp"), ("dcell:2,1", "dfr")])
+def test_relays_carry_groups_to_every_server_once_also_after_a_failure(topology: str, scheme: str) -> None:
+    with Lab(topology, scheme=scheme, broadcast=True) as lab:
+        servers, (first, second) = lab.info().servers, lab.route("h1", "h0")[:2]
+        for change in (lambda: None, lambda: lab.fail(first, second)):
+            change()
+            poll(lambda: len(set(reached(lab, "dcn0"))) == servers, 60)
+            answers = reached(lab, "dcn0")
+            assert len(answers) == len(set(answers)), "nobody heard a packet twice"
+        assert lab.pingall().lost == []
 
 
 @pytest.mark.parametrize(
