@@ -34,6 +34,11 @@ def check(text: str, family: Family) -> type[Scheme]:
     """The class of the scheme that ``text`` names; SpecError with one line where it does not route there."""
     check_name(text)
     name, _ = split_spec(text)
+    if name == "optimal" and name not in known():
+        raise SpecError(
+            "scheme optimal is a bound: write its splits by `dcnlab throughput --splits FILE.py`, and add"
+            " --custom FILE.py"
+        )
     cls = lookup(name, known(), "scheme")
     reason = cls.incompatibility(family)
     if reason is not None:

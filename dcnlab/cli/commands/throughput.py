@@ -77,6 +77,12 @@ def throughput(
         Path | None,
         options.output("For optimal: write what proves the bounds as JSON: links with prices, demands, flows."),
     ] = None,
+    splits: Annotated[
+        Path | None,
+        options.output(
+            "For optimal: write its splits as a scheme for labs (--custom FILE.py --scheme optimal)."
+        ),
+    ] = None,
     csv: options.Csv = None,
     seed: options.Seed = 1,
     json: JsonFlag = False,
@@ -98,6 +104,7 @@ def throughput(
     beside = _optimum(asked, gap, paths) if optimal else None
     if certificate is not None:
         _write_certificate(certificate, asked.fabric, beside)
+    rounded = None if splits is None else _write_splits(splits, asked, optimal, gap, paths)
     rows = {}
     for name in names:
         with working(f"{name}: routing flows"):
@@ -107,13 +114,16 @@ def throughput(
     if csv is not None:
         _write_csv(csv, given, rows, beside)
     if json:
-        print_json(_as_json(given, scheme, len(asked.traffic), rows, beside))
+        shown = _as_json(given, scheme, len(asked.traffic), rows, beside)
+        print_json(shown if rounded is None else {**shown, "splits_theta": rounded})
         return
     print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
           f" link capacity {capacity:g}")  # fmt: skip
     if not len(asked.traffic):
         print(f"there are no flows: {traffic} has no two different servers here")
     _show(rows, beside)
+    if rounded is not None:
+        print(f"splits in {splits}: theta {rounded:.4f} as rounded for select groups")
     if rows:
         print(models(["throughput"], Conditions(flows=flows))["throughput"])
 
@@ -191,6 +201,23 @@ def _write_certificate(path: Path, fabric: Fabric, beside: Beside | None) -> Non
     if beside is None:
         raise UsageError("--certificate is for --scheme optimal")
     path.write_text(dumps(as_json(beside.optimum, fabric.name)) + "\n")
+
+
+def _write_splits(path: Path, asked: _Asked, optimal: bool, gap: str, paths: str) -> float:
+    """Write the optimum's splits as a scheme; returns the theta of its rounded weights."""
+    from dcnlab.evaluator.optimum import installed
+    from dcnlab.evaluator.optimum.beside import read_gap, scheme_theta
+    from dcnlab.evaluator.optimum.restricted import read_limit
+
+    if not optimal or asked.failed.links or path.suffix != ".py":
+        raise UsageError("--splits FILE.py is for --scheme optimal, without --failures")
+    with working("splits"):
+        try:
+            splits = installed.splits_of(asked.fabric, asked.traffic, read_gap(gap), read_limit(paths))
+        except SpecError as error:
+            raise UsageError(str(error)) from error
+        path.write_text(installed.as_file(asked.fabric, asked.traffic.name, splits))
+        return scheme_theta(installed.scheme_class(asked.fabric, splits)(asked.fabric), asked.traffic)
 
 
 def _as_json(

@@ -14,5 +14,6 @@ restricted.py   the optimum over some paths only: the k shortest, some more hops
 solve.py        the optimum of a problem
 beside.py       the optimum of a traffic pattern, and a scheme's share of it
 exact.py        the exact optimum of small networks, by linear programming
+installed.py    its splits as a scheme for labs, with weights for select groups
 certificate.py  the flow and the prices that prove it, as JSON
 """
