@@ -68,7 +68,7 @@ def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
 
 @pytest.mark.lab
 def test_a_cycle_stops_traffic_with_one_virtual_channel_and_datelines_end_that() -> None:
-    words = ("torus:2x4", "--scheme", "dor", "--switching", "credits", "--lab", "--json")
+    words = ("torus:4x4", "--scheme", "dor", "--switching", "credits", "--lab", "--json")
     done = dcnlab("deadlock", *words)
     assert done.returncode == 1, done.stderr
     shown = json.loads(done.stdout)
