@@ -7,6 +7,7 @@ exactly if it crosses a failed link; so the nodes with a broken path are those b
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -18,6 +19,34 @@ from topos.graph import LinkState, Port
 
 #: ``rule(at, vertex, header)``: where the rule sends a packet; None when it knows no path.
 Rule = Callable[[int, int, Header], Forward | None]
+#: What :class:`Ports` has for a node that was not asked yet, and for one that sends nothing.
+_UNASKED, _NOWHERE = -2, -1
+#: The ports of so many pairs are remembered.
+_MOST = 1 << 25
+
+
+class Ports:
+    """The ports of a rule that reads the node and the destination only, each asked for once."""
+
+    def __init__(self, rule: Rule, size: int, vertices: int) -> None:
+        self._rule, self._size = rule, size
+        self._remember = size * vertices <= _MOST
+        self._known: dict[Header, array[int]] = {}
+
+    def port(self, at: int, vertex: int, header: Header) -> int:
+        """The port towards a vertex; negative where the rule knows no path."""
+        if not self._remember:
+            return self._ask(at, vertex, header)
+        known = self._known.get(header)
+        if known is None:
+            self._known[header] = known = array("h", [_UNASKED]) * self._size
+        if known[at] == _UNASKED:
+            known[at] = self._ask(at, vertex, header)
+        return known[at]
+
+    def _ask(self, at: int, vertex: int, header: Header) -> int:
+        forward = self._rule(at, vertex, header)
+        return _NOWHERE if forward is None else forward.port
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +61,8 @@ class Case:
 class BrokenPaths:
     """The paths to ``cases`` that the links in ``down`` break."""
 
-    def __init__(self, fabric: Fabric, rule: Rule, down: LinkState, cases: Iterable[Case]) -> None:
-        self._fabric, self._rule = fabric, rule
+    def __init__(self, fabric: Fabric, ports: Ports, down: LinkState, cases: Iterable[Case]) -> None:
+        self._ports = ports
         self._cases = {case.header: case for case in cases}
         self._failed_ports = _ports_of(fabric, down)
         self._neighbours = cache(partial(_deciding_neighbours, fabric))
@@ -56,6 +85,10 @@ class BrokenPaths:
     def at(self, node: int) -> bool:
         """True when some path from ``node`` is broken."""
         return node in self._at
+
+    def breaks(self, node: int, header: Header) -> bool:
+        """Whether the path of a case from ``node`` is broken."""
+        return header in self._at.get(node, {})
 
     def classes(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[ForwardingClass]:
         """The classes of a rule with exceptions at ``at``, as :func:`addressing.rule.repair` gives them."""
@@ -111,12 +144,9 @@ class BrokenPaths:
                     queue.append(end.node)
         return set(reached)
 
-    def _port(self, at: int, case: Case) -> int | None:
-        """The port of the rule; None at the vertex itself and where the rule knows no path."""
-        if at == case.vertex:
-            return None
-        forward = self._rule(at, case.vertex, case.header)
-        return None if forward is None else forward.port
+    def _port(self, at: int, case: Case) -> int:
+        """The port of the rule; negative at the vertex itself and where the rule knows no path."""
+        return _NOWHERE if at == case.vertex else self._ports.port(at, case.vertex, case.header)
 
 
 def _ports_of(fabric: Fabric, down: LinkState) -> dict[int, set[int]]:

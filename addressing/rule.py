@@ -23,9 +23,9 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from addressing.algorithms.cover import prefixes
-from addressing.broken import BrokenPaths, Case
+from addressing.broken import BrokenPaths, Case, Ports
 from addressing.header import Forward, Header, NextHops, Pattern, drop, only
-from addressing.scheme import ForwardingClass, Scheme
+from addressing.scheme import ChangedClasses, ForwardingClass, Scheme
 from addressing.vertex import VertexScheme
 from topos.graph import NONE, LinkState, Port
 
@@ -35,6 +35,8 @@ Potential = tuple[int, int]
 
 #: States kept per scheme, over all destinations.
 _KEPT = 1 << 22
+#: Classes of a rule are kept where they are so many times fewer than vertices.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,9 @@ class RuleScheme(VertexScheme):
     def with_failures(self, links: LinkState) -> Scheme:
         bound = super().with_failures(links)
         vars(bound)["_whole"] = self._whole
+        if self.plain:
+            vars(bound)["_rule_ports"] = self._rule_ports
+            vars(bound)["_few_classes"] = self._few_classes
         return bound
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
@@ -166,6 +171,18 @@ class RuleScheme(VertexScheme):
         if not changed.isdisjoint(self.fabric.links_of(at)):
             return False
         return self._follows_rule(at) and before._follows_rule(at)
+
+    def changed_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
+        if not isinstance(before, RuleScheme) or not (self.plain and before.plain and before._sound):
+            return None
+        if not self._prepared or not self.known.down.isdisjoint(self.fabric.links_of(at)):
+            return None
+        rules = self._classes_of_rule(at)
+        if not rules:
+            return None
+        kept = dict(self._prepared.classes(at, rules))
+        fresh = [(pattern, header) for pattern, header in kept.items() if self._prepared.breaks(at, header)]
+        return ChangedClasses({pattern for pattern, _ in rules} - kept.keys(), fresh)
 
     @property
     def plain(self) -> bool:
@@ -258,7 +275,7 @@ class RuleScheme(VertexScheme):
         if not self._prepared or self._prepared.at(at):
             return False
         if at not in self._whole:
-            classes = tuple(self.rule_classes(at))
+            classes = self._classes_of_rule(at)
             needed = tuple(self._prepared.classes(at, classes))
             self._whole[at] = len(classes) == len(needed) > 0
         return self._whole[at]
@@ -277,10 +294,29 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _broken(self) -> BrokenPaths:
         """The paths that the known failures break."""
-        return BrokenPaths(self.fabric, self.rule, self.known, self.cases(NONE))
+        return BrokenPaths(self.fabric, self._rule_ports, self.known, self.cases(NONE))
+
+    def _classes_of_rule(self, at: int) -> tuple[ForwardingClass, ...]:
+        """:meth:`rule_classes`, kept where they are few."""
+        classes = self._few_classes.get(at)
+        if classes is None:
+            classes = tuple(self.rule_classes(at))
+            if _FEW * len(classes) <= len(self.vertices):
+                self._few_classes[at] = classes
+        return classes
+
+    @cached_property
+    def _few_classes(self) -> dict[int, tuple[ForwardingClass, ...]]:
+        """By node the classes of the rule.  Schemes that differ in the failures that they know share them."""
+        return {}
+
+    @cached_property
+    def _rule_ports(self) -> Ports:
+        """The ports of the rule.  Schemes that differ in the failures that they know share them."""
+        return Ports(self.rule, self.fabric.size, len(self.vertices))
 
     def _repaired_classes(self, at: int) -> Iterator[ForwardingClass]:
-        if self._prepared and (classes := tuple(self.rule_classes(at))):
+        if self._prepared and (classes := self._classes_of_rule(at)):
             return self._prepared.classes(at, classes)
         rules = (pattern for pattern, _ in self.rule_classes(at))
         return repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))

@@ -8,7 +8,7 @@ import pytest
 
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
-from addressing.table import compile_table
+from addressing.table import compile_table, recompiled
 from tests.addressing.cases import bound, failures, few, pairs
 from topos.graph import NONE, LinkState
 
@@ -113,3 +113,14 @@ def test_tables_of_a_tree_stay_but_near_the_link_that_changes() -> None:
         stay.append(sum(after.keeps_table(at, intact) for at in switches))
     assert max(stay) == len(switches) - 1
     assert sum(stay) > len(stay) * len(switches) / 2
+
+
+@pytest.mark.parametrize(("spec", "text", "kind"), FAILING)
+def test_tables_compiled_again_in_part_are_those_compiled_whole(
+    spec: str, text: str, kind: tuple[int, float, bool]
+) -> None:
+    intact = bound(spec, text)
+    slow, after = two(spec, text, failures(intact.fabric, *kind[:2], splitting=kind[2]))
+    after.prepare_tables(deciding(after) * 4)
+    for at in deciding(intact):
+        assert recompiled(after, compile_table(intact, at), intact) == compile_table(slow, at, slow.known)
