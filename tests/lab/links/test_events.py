@@ -23,6 +23,7 @@ from dcnlab.lab.events.kinds import (
     TablesChanged,
 )
 from tests.lab import processes
+from tests.lab.lines import dcnlab
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
@@ -33,11 +34,6 @@ T = TypeVar("T")
 def lab() -> Iterator[Lab]:
     with Lab("bcube:2,1", "wmgr") as running:
         yield running
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dcnlab.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
 def newest(lab: Lab) -> int:

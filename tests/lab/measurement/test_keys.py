@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +17,8 @@ from topos import registry
 pytestmark = pytest.mark.lab
 
 
-def kv(lab: Lab, *words: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "dcnlab.cli", "kv", lab.config.name, *words]
+def kv(programs: Path, lab: Lab, *words: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [programs / "dcnlab", "kv", lab.config.name, *words]
     return subprocess.run(command, input=data, capture_output=True, check=False)
 
 
@@ -56,9 +56,9 @@ def test_values_outlive_their_home(topology: str, scheme: str) -> None:
 
 
 @on_shared_lab
-def test_the_command(lab: Lab) -> None:
-    assert kv(lab, "put", "a key", "-", "--from", "h3", data=b"\x00\xff\n").returncode == 0
-    assert kv(lab, "get", "a key").stdout == b"\x00\xff\n"
+def test_the_command(lab: Lab, programs: Path) -> None:
+    assert kv(programs, lab, "put", "a key", "-", "--from", "h3", data=b"\x00\xff\n").returncode == 0
+    assert kv(programs, lab, "get", "a key").stdout == b"\x00\xff\n"
     for words, code, says in [
         (("get", "nothing"), 1, b"there is no nothing"),
         (("put", "alone"), 2, b"write put KEY VALUE"),
@@ -66,5 +66,5 @@ def test_the_command(lab: Lab) -> None:
         (("get", "k", "--from", "s0"), 2, b"is a switch"),
         (("put", "k", "@/no/such/file"), 2, b"No such file"),
     ]:
-        done = kv(lab, *words)
+        done = kv(programs, lab, *words)
         assert (done.returncode, says in done.stderr) == (code, True), done

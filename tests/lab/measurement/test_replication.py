@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from addressing.multipath.complete_graphs import complete_graph
 from dcnlab.lab.client import Lab
 from dcnlab.lab.replication import plan
+from tests.lab.lines import dcnlab
 from topos import registry
 
 Cut = Callable[[int, Sequence[int], int], tuple[plan.Part, ...]]
@@ -72,14 +71,11 @@ def test_the_command_finds_the_only_lab_and_says_what_it_uses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    command = [sys.executable, "-m", "dcnlab.cli", "replicate", "h0", "h3", "h6", "--size", "2M"]
-
-    def replicate() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
-
-    assert (replicate().returncode, "none runs" in replicate().stderr) == (2, True)
+    words = ["replicate", "h0", "h3", "h6", "--size", "2M"]
+    none = dcnlab(*words)
+    assert (none.returncode, "none runs" in none.stderr) == (2, True)
     with Lab("torus:3x3", "dor"):
-        done = replicate()
+        done = dcnlab(*words)
     assert done.returncode == 0, done.stderr
     assert "servers do not choose routes" in done.stdout
     assert done.stdout.count("equal") == 2

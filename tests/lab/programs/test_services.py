@@ -25,6 +25,7 @@ from dcnlab.lab.scenario.reading import from_values
 from dcnlab.lab.scenario.service import Service, in_order
 from dcnlab.lab.services.readiness import Readiness
 from tests.lab import processes
+from tests.lab.lines import dcnlab
 from tests.ovs import poll
 
 BASE: dict[str, Any] = {"topology": "bcube:2,1", "scheme": "brp"}
@@ -221,10 +222,7 @@ def test_a_service_is_ready_writes_a_log_and_ends(lab: Lab) -> None:
     assert "GET / HTTP/1.1" in lab.service_log("web")
     with pytest.raises(UsageError, match="service web runs in h2 already"):
         lab.serve("web", "h2", words)
-    done = subprocess.run(
-        [sys.executable, "-m", "dcnlab", "services", lab.config.name, "--json"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = dcnlab("services", lab.config.name, "--json")
     assert [(one["name"], one["node"], one["state"]) for one in json.loads(done.stdout)] == [
         ("web", "h2", "running")
     ]

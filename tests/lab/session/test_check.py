@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.lab.lines import dcnlab
 from tests.lab.shared import SHARED
 
 pytestmark = [pytest.mark.lab, *SHARED]
@@ -34,8 +34,7 @@ expect:
 
 def check(lab: Lab, path: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     path.write_text(text)
-    command = [sys.executable, "-m", "dcnlab.cli", "check", lab.config.name, str(path), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return dcnlab("check", lab.config.name, path, *words)
 
 
 def test_a_check_leaves_the_lab_as_it_is(lab: Lab, tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as XML
 
 import pytest
+
+from tests.lab.lines import dcnlab
 
 SCENARIO = """\
 topology: bcube:2,1
@@ -24,8 +24,7 @@ expect:
 def run(folder: Path, text: str) -> tuple[int, XML.Element]:
     file, report = folder / "mine.yaml", folder / "reports" / "mine.xml"
     file.write_text(text)
-    words = [sys.executable, "-m", "dcnlab.cli", "run", str(file), "--junit", str(report)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = dcnlab("run", file, "--junit", report)
     (suite,) = XML.parse(report).getroot()
     return done.returncode, suite
 

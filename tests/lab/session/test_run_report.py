@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 from dcnlab.evaluator.averages import Average
 from dcnlab.evaluator.reporting.report import Section, page
 from tests.lab.browser import open_browser, open_page, until
+from tests.lab.lines import dcnlab
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
 
@@ -44,8 +43,7 @@ def browser() -> Iterator[Any]:
 def test_a_run_is_seen_at_a_glance(browser: Any, tmp_path: Path, most: int, code: int) -> None:
     file, report = tmp_path / "cut.yaml", tmp_path / "cut.html"
     file.write_text(SCENARIO.format(most=most))
-    words = [sys.executable, "-m", "dcnlab.cli", "run", str(file), "--report", str(report)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = dcnlab("run", file, "--report", report)
     assert done.returncode == code, done.stderr
     with open_page(browser, 1200, 1000) as shown:
         shown.goto(f"file://{report}")

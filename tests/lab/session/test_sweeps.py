@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import math
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,6 +22,7 @@ from dcnlab.experiments.provenance import provenance
 from dcnlab.experiments.report import report
 from dcnlab.experiments.sweep import plan
 from dcnlab.lab.host_load import HostLoad
+from tests.lab.lines import alone
 
 DOCUMENT: dict[str, Any] = {
     "topology": "bcube:2,1",
@@ -236,13 +237,10 @@ def test_the_load_of_the_machine() -> None:
 
 
 @pytest.mark.lab
-def test_a_sweep_resumes_and_writes_everything(tmp_path: Path) -> None:
+def test_a_sweep_resumes_and_writes_everything(programs: Path, tmp_path: Path) -> None:
     (path := tmp_path / "sizes.yaml").write_text(SCENARIO)
     outputs = ["--report", "r.html", "--csv", "r.csv", "--parquet", "r.parquet", "--results", "kept"]
-    words = [sys.executable, "-m", "dcnlab", "run", str(path), "--json", *outputs]
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*words, *more], capture_output=True, text=True, check=False, cwd=tmp_path)
+    run = functools.partial(alone, programs, tmp_path, "run", path, "--json", *outputs)
 
     done = run("--matrix", "size=100")
     assert done.returncode == 0, done.stderr
@@ -267,13 +265,12 @@ def test_a_sweep_resumes_and_writes_everything(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
-def test_a_single_run_writes_a_page_and_tables(tmp_path: Path) -> None:
+def test_a_single_run_writes_a_page_and_tables(programs: Path, tmp_path: Path) -> None:
     flows = {"flows": {"pattern": "permutation", "sizes": "websearch:scale=0.01", "count": 8, "seed": 1}}
     scenario = {"topology": "hypercube:2", "scheme": "ecmp", "options": {"rate": "40Mbit"}, "traffic": [flows]}
     (path := tmp_path / "one.json").write_text(json.dumps({**scenario, "expect": ["flows.failed == 0"]}))
     outputs = ["--report", "r.html", "--csv", "r.csv", "--parquet", "r.parquet"]
-    words = [sys.executable, "-m", "dcnlab", "run", str(path), *outputs]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = alone(programs, tmp_path, "run", path, *outputs)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "r.html").read_text()
     for part in (

@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.view.app import application
+from tests.lab.lines import alone, dcnlab
 from topos import registry
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
@@ -36,12 +37,6 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def client(lab: Lab) -> TestClient:
     return TestClient(application(lab, Broadcast(lab), "secret"), base_url="http://127.0.0.1/secret/api/")
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
-    )
 
 
 def number(lab: Lab, a: str, b: str) -> int:
@@ -189,8 +184,10 @@ def test_a_capture_ends_when_interrupted(lab: Lab) -> None:
         (("s0", "-w", "/nonexistent/x.pcap"), "No such file"),
     ],
 )
-def test_what_cannot_be_captured(lab: Lab, words: tuple[str, ...], says: str) -> None:
-    done = dcnlab("capture", lab.config.name, *words)
+def test_what_cannot_be_captured(
+    lab: Lab, programs: Path, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    done = alone(programs, tmp_path, "capture", lab.config.name, *words)
     assert done.returncode == 2
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1

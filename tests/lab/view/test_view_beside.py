@@ -17,6 +17,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.lab.client import Lab
 from tests import screenshots
 from tests.lab.browser import open_browser, open_page, until
+from tests.lab.lines import dcnlab
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
 
@@ -41,10 +42,6 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         with Lab("bcube:2,1", scheme) as lab:
             screenshots.record(lab, path, 1.5)
     return found
-
-
-def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True)
 
 
 def ended(path: Path) -> dict[str, Any]:

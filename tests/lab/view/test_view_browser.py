@@ -19,6 +19,7 @@ import pytest
 from dcnlab.lab.client import Lab
 from tests import screenshots
 from tests.lab.browser import PATIENCE, open_browser, open_page, place, until
+from tests.lab.lines import dcnlab
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
 
@@ -323,8 +324,7 @@ def test_a_recording_shows_the_same_without_the_lab(
     while f'"number":{last},' not in recording.read_text():
         time.sleep(0.02)
     alone = tmp_path / "alone.html"
-    command = [sys.executable, "-m", "dcnlab.cli", "replay", str(recording), "--html", str(alone), "--json"]
-    written = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    written = json.loads(dcnlab("replay", recording, "--html", alone, "--json").stdout)
     assert written["messages"] > last
     with serve("replay", str(recording)) as served:
         for address in (f"file://{alone}", served):
@@ -344,8 +344,7 @@ def failure(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("failure")
     with Lab("bcube:2,1", "brp") as lab:
         screenshots.record(lab, folder / "lab.rec")
-    command = ["replay", str(folder / "lab.rec"), "--html", str(folder / "lab.html")]
-    subprocess.run([sys.executable, "-m", "dcnlab.cli", *command], capture_output=True, check=True)
+    dcnlab("replay", folder / "lab.rec", "--html", folder / "lab.html").check_returncode()
     with open_page(browser) as opened:
         opened.goto(f"file://{folder / 'lab.html'}")
         until(opened, READY)
@@ -460,7 +459,7 @@ def test_a_running_lab_plays_its_last_failure(page: Any, lab: Lab) -> None:
 def test_a_drawn_page_shows_next_hops_without_a_lab(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "drawn.html"
     words = ["draw", "dcell:3,1", "--scheme", "dfr", "--source", "h0", "--destination", "h5", "-o", str(path)]
-    subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, check=True)
+    dcnlab(*words).check_returncode()
     with open_page(browser) as drawn:
         drawn.goto(f"file://{path}")
         until(drawn, "window.dcnlab?.picture.marks.arrows.length")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from dcnlab.lab.instruments.counting.history import SPAN, Readings
 from dcnlab.lab.operations.history import History
 from tests import screenshots
 from tests.lab.browser import open_browser, open_page, place, until
+from tests.lab.lines import dcnlab
 from tests.ovs import poll
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
@@ -58,8 +57,7 @@ def drawn(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     def shown(page: Any, spec: str) -> None:
         file = folder / f"{spec.replace(':', '-')}.html"
-        words = ["draw", spec, "-o", str(file)]
-        subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, check=True)
+        dcnlab("draw", spec, "-o", file).check_returncode()
         page.goto(f"file://{file}")
         until(page, "window.dcnlab?.picture.copied")
 
