@@ -303,7 +303,8 @@ class _Nodes:
         fresh = adjacency.peer[own[sent]] if len(first) else sources
         ports = adjacency.peer_port[own[sent]] if len(first) else np.zeros(len(sources), np.int32)
         number = np.full(scheme.fabric.size, NONE, np.int32)
-        counts, targets, weights, links = [np.zeros(2, np.int64)], [], [], []
+        counts, weights = [np.zeros(2, np.int64)], [np.zeros(0)]
+        targets, links = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         header, known = _Watched(scheme.label(self.destination)), 2
         while len(fresh):
             nodes, places = np.unique(fresh, return_index=True)
@@ -321,7 +322,7 @@ class _Nodes:
             weights.append(weight)
             links.append(link)
             fresh, ports = adjacency.peer[link[link != NONE]], adjacency.peer_port[link[link != NONE]]
-        core = np.concatenate(targets) if targets else np.zeros(0, np.int32)
+        core = np.concatenate(targets)
         core = np.where(core >= 0, number[core], -1 - core).astype(np.int32)
         if len(first):
             core = np.concatenate([core, np.where(sent, number[adjacency.peer[own]], LOST).astype(np.int32)])
