@@ -66,7 +66,7 @@ def test_ctrl_c_reaches_the_program(lab: Lab) -> None:
     with _exec(lab, "ping", "-i0.2", "h3") as terminal:
         terminal.wait_for("icmp_seq=2")
         terminal.type("\x03")
-        terminal.wait_for(r"packets transmitted(.|\s)+code 0")
+        terminal.wait_for(r"packets transmitted[\s\S]+code 0")
 
 
 def test_all_output_is_shown_even_if_children_keep_the_terminal(lab: Lab) -> None:
@@ -84,7 +84,7 @@ def test_in_the_background_or_without_a_terminal_nothing_is_relayed(lab: Lab) ->
         "bash", "-ic", '"$@" & wait $!', "bash", *command, "sh", "-c", "tty; echo done </dev/tty"
     )
     try:
-        terminal.wait_for("not a tty(.|\\s)*No such device or address")
+        terminal.wait_for("not a tty[\\s\\S]*No such device or address")
     finally:
         terminal.close()
     done = subprocess.run(
@@ -97,7 +97,7 @@ def test_the_terminal_is_restored_when_the_lab_ends() -> None:
     with Lab("bcube:2,1", "brp") as lab, _exec(lab, "sh", "-c", "echo begun; sleep 600") as terminal:
         terminal.wait_for("begun")
         lab.stop()
-        terminal.wait_for("the lab ended before it answered(.|\\s)+code 1")
+        terminal.wait_for("the lab ended before it answered[\\s\\S]+code 1")
 
 
 def test_a_value_ends_its_line_at_a_terminal_only(lab: Lab) -> None:
@@ -123,7 +123,7 @@ def test_the_prompt_relays_terminals_keeps_the_state_of_shells_and_completes() -
         terminal.wait_for(r"bash-\S+# $")
         assert "job control" not in terminal.shown
         terminal.type("stty size; pwd\n")
-        terminal.wait_for(r"33 77\s+/tmp\s(.|\s)*bash-\S+# $")
+        terminal.wait_for(r"33 77\s+/tmp\s[\s\S]*bash-\S+# $")
         terminal.type("exit\n")
         terminal.wait_for("dcnlab> $")
         terminal.type("h0 cat\n")
@@ -137,11 +137,11 @@ def test_the_prompt_relays_terminals_keeps_the_state_of_shells_and_completes() -
         terminal.type("expl\t")
         terminal.wait_for("explain")
         terminal.type(" h0 h3\n")
-        terminal.wait_for(r"destination reached(.|\s)*dcnlab> $")
+        terminal.wait_for(r"destination reached[\s\S]*dcnlab> $")
         terminal.type("fail link h\t\t")
         terminal.wait_for("h0 +h1 +h2 +h3")
         terminal.type("0 s0\n")
-        terminal.wait_for(r"failed: (.|\s)*dcnlab> $")
+        terminal.wait_for(r"failed: [\s\S]*dcnlab> $")
         terminal.type("events --follow\n")
         terminal.wait_for("h0-s0 went down")
         terminal.type("\x03")
