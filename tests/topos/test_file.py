@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from ruamel.yaml import YAML
 
 from tests.topos.graphs import built, graph, links, refusal
 from topos.fabric import Fabric
+from topos.files import file
+from topos.files.readers import READERS
 from topos.registry import fabric, parse
 from topos.spec import SpecError
 
@@ -147,7 +150,19 @@ def test_errors_name_the_file_and_the_problem(data: object, message: str, tmp_pa
     assert str(caught.value) == f"file: {path}: {message}"
 
 
-UNKNOWN = "unknown kind of file: known are .graphml, .gml, .dot, .gv, .edgelist, .txt, .json, .yaml, .yml"
+UNKNOWN = f"unknown kind of file: known are {', '.join(READERS)}"
+
+
+@pytest.mark.parametrize("kind", ["gml", "gexf", "pajek", "adjlist", "graph6", "graphml"])
+def test_what_networkx_writes_is_the_same_graph(kind: str, tmp_path: Path) -> None:
+    random = nx.random_regular_graph(3, 12, seed=1)
+    path = tmp_path / f"net.{ {'pajek': 'net', 'graph6': 'g6'}.get(kind, kind) }"
+    getattr(nx, f"write_{kind}")(random, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", file.GraphNote)  # Pajek's files state a weight of every link
+        data = file.load(str(path))
+    links = {frozenset((int(data.names[a]), int(data.names[b]))) for a, _, b, _ in data.links.tolist()}
+    assert links == {frozenset(edge) for edge in random.edges}
 
 
 def test_unusable_paths(tmp_path: Path) -> None:

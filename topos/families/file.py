@@ -119,7 +119,7 @@ class GivenGraph(SymmetricGraph):
 
 @dataclass(frozen=True)
 class File(GivenGraph):
-    """file:PATH -- .graphml, .gml, .dot, .edgelist (.txt), .json or .yaml: :mod:`topos.files.file` says how.
+    """file:PATH -- .graphml, .gml, .dot, .edgelist, .json, .yaml and others: :mod:`topos.files.file` says how.
 
     Ports are numbered in the order of links unless the file states them.
     """

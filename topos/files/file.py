@@ -1,4 +1,4 @@
-"""Graphs from outside: files (GraphML, GML, DOT, edge lists, JSON, YAML) and networkx graphs.
+"""Graphs from outside: of networkx, and of files (GraphML, GML, GEXF, DOT, Pajek, graph6, lists, JSON, YAML).
 
 JSON and YAML hold either ``{"nodes": [{"name", "kind"}], "links": [{"a", "b"}]}``, with ``a_port`` and
 ``b_port`` where ports matter (the output of ``dcnlab topology --json``), or networkx's node-link form

@@ -36,10 +36,17 @@ def _declared(path: Path) -> set[str]:
     return {node.attrib["id"] for node in nodes}
 
 
-def _gml(path: Path) -> RawGraph:
-    import networkx
+def _by_networkx(name: str) -> Callable[[Path], RawGraph]:
+    """What a reader of networkx makes of a file."""
 
-    return of_networkx(networkx.read_gml(path))
+    def read(path: Path) -> RawGraph:
+        import networkx
+
+        if name == "read_gexf":
+            limits.check_entities(path)
+        return of_networkx(getattr(networkx, name)(path))
+
+    return read
 
 
 def _edge_list(path: Path) -> RawGraph:
@@ -73,7 +80,11 @@ def _checked(document: Any) -> Any:
 
 READERS: dict[str, Callable[[Path], RawGraph]] = {
     ".graphml": _graphml,
-    ".gml": _gml,
+    ".gml": _by_networkx("read_gml"),
+    ".gexf": _by_networkx("read_gexf"),
+    ".net": _by_networkx("read_pajek"),
+    ".adjlist": _by_networkx("read_adjlist"),
+    ".g6": _by_networkx("read_graph6"),
     ".dot": _dot,
     ".gv": _dot,
     ".edgelist": _edge_list,

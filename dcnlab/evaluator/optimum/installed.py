@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import networkx as nx
 import numpy as np
 
-from addressing.weighted import Weighted
+from addressing.stated_splits import StatedSplits
 from dcnlab.evaluator.optimum.beside import optimum_of
 from dcnlab.evaluator.optimum.restricted import Limit
 from dcnlab.evaluator.optimum.solve import Optimum
@@ -24,11 +24,11 @@ _FILE = '''"""Splits of the optimum on {spec}, for `--custom` and `--scheme opti
 import json
 from dataclasses import dataclass
 
-from addressing.weighted import Weighted
+from addressing.stated_splits import StatedSplits
 
 
 @dataclass(frozen=True)
-class Optimal(Weighted):
+class Optimal(StatedSplits):
     """Weighted next hops per server, in parts of {parts}."""
 
     name = "optimal"
@@ -59,9 +59,9 @@ def splits_of(
     return found
 
 
-def scheme_class(fabric: Fabric, splits: dict[str, dict[str, dict[str, int]]]) -> type[Weighted]:
+def scheme_class(fabric: Fabric, splits: dict[str, dict[str, dict[str, int]]]) -> type[StatedSplits]:
     """The scheme that a file with these splits defines."""
-    return type("Optimal", (Weighted,), {"name": "optimal", "topology": fabric.spec, "splits": splits})
+    return type("Optimal", (StatedSplits,), {"name": "optimal", "topology": fabric.spec, "splits": splits})
 
 
 def as_file(fabric: Fabric, traffic: str, splits: dict[str, dict[str, dict[str, int]]]) -> str:

@@ -21,7 +21,7 @@ Stated = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 @dataclass(frozen=True)
-class Weighted(Shortest):
+class StatedSplits(Shortest):
     """Where no split is stated, and while links are down, packets take shortest paths.
 
     The ports of each server lead to it without a cycle; the next hops of shortest paths come nearer to the
