@@ -18,7 +18,7 @@ and four programs interpret it:
     broken.py             which paths of a rule failures break, for all nodes at once
     hierarchy.py          base: labels by cluster
     source.py             base: source routing
-    weighted.py           base: stated splits, such as those of the optimum
+    stated_splits.py      base: stated splits, such as those of the optimum
     subnets.py            an addressing plan: a subnet for each link, loopbacks for routers
     unrouted.py           no scheme: programs in the nodes route
     trial.py              packets of a user's scheme through the intact network, before a launch
