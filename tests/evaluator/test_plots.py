@@ -199,3 +199,18 @@ def test_names_of_conditions_and_the_legend_collide_with_nothing(width: float) -
     assert not legend.get_window_extent().overlaps(inside)
     if not axes.get_xticklabels()[0].get_rotation():
         assert not any(a.overlaps(b) for a, b in itertools.pairwise(names))
+
+
+@pytest.mark.parametrize("width", [3.4, 0.0, 7.0])
+def test_a_legend_of_long_names_is_inside_the_figure(width: float) -> None:
+    """As many columns as fit: five names such as those of networks at equal cost."""
+    names = ("fattree:4", "jellyfish:4,20,servers=16", "bcube:6,1", "leafspine:8,4,4", "xpander:3,5,servers=16")
+    series = tuple(Series(name, (0.0,), (1.0,), (0.1,)) for name in names)
+    figure = draw(Chart("", "", "throughput", series, names=("permutation",)), Look(width=width))
+    figure.draw_without_rendering()
+    box, legend = figure.bbox, figure.axes[0].get_legend()
+    assert legend is not None
+    extent = legend.get_window_extent()
+    assert box.x0 <= extent.x0
+    assert extent.x1 <= box.x1
+    assert extent.y1 <= box.y1

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting import panels
@@ -38,6 +39,8 @@ class Look:
 
 #: With more curves a legend stands beside the axes instead of the names beside the curves.
 _CROWDED = 6
+#: Inches of the width that a legend above the axes cannot use: they stand beside their label.
+_BESIDE = 0.8
 #: The least height of a figure in inches.
 _LOWEST = 2.8
 #: Metadata that matplotlib adds to SVG files by default: the time and the addresses of vocabularies.
@@ -82,12 +85,19 @@ def _alone(figure: Figure, chart: Chart) -> None:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
         figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
     elif chart.names:  # above: between points a legend hides some, or looks like one
-        columns = min(len(names), max(2, int(figure.get_figwidth() / 1.3)))
-        above = -(-len(names) // columns)  # lines of the legend
-        axes.set_title(chart.title, pad=6 + above * 1.6 * matplotlib.rcParams["legend.fontsize"])
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, frameon=False)
+        _legend_above(figure, axes, chart.title, len(names))
     elif chart.series:
         axes.legend(loc="lower right" if chart.steps else "best")
+
+
+def _legend_above(figure: Figure, axes: Axes, title: str, names: int) -> None:
+    """A legend of so many names above the axes, in as many columns as the figure is wide enough for."""
+    for columns in range(names, 0, -1):
+        above = -(-names // columns)  # lines of the legend
+        axes.set_title(title, pad=6 + above * 1.6 * matplotlib.rcParams["legend.fontsize"])
+        legend = axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, frameon=False)
+        if legend.get_window_extent().width <= figure.bbox.width - _BESIDE * figure.dpi:
+            break
 
 
 def _side_by_side(figure: Figure, chart: Chart) -> Figure:
