@@ -126,17 +126,20 @@ def _in_labs(
     pairs = tuple((fabric.name(a), fabric.name(b)) for a, b in along(bound, analysis))
     rows = []
     for name, text, channels in (("one", "one", 1), (f"by {chosen_by}", ends, count), ("escape", "escape", 2)):
-        lab = Lab(topology, scheme, flow_control="credits", virtual_channels=text, load_balance="packet",
-                  buffers=narrowest(fabric), rate=sustainable_rate(fabric))  # fmt: skip
-        with stages(quiet=quiet) as stage:
-            lab.start(stage)
+        row = {"virtual_channels": channels, "chosen": name, "flows": len(pairs), "packets": len(pairs) * _FRAMES}
+        try:
+            lab = Lab(topology, scheme, flow_control="credits", virtual_channels=text, load_balance="packet",
+                      buffers=narrowest(fabric), rate=sustainable_rate(fabric))  # fmt: skip
+            with stages(quiet=quiet) as stage:
+                lab.start(stage)
+        except UsageError as error:  # not every network has escape paths
+            rows.append({**row, "arrived": None, "waiting": None, "refused": str(error)})
+            continue
         try:
             found = lab.measure(Overload(frames=_FRAMES, pairs=pairs))
         finally:
             lab.stop()
-        sent = len(pairs) * _FRAMES
-        rows.append({"virtual_channels": channels, "chosen": name, "flows": len(pairs), "packets": sent,
-                     "arrived": found.received, "waiting": found.buffered})  # fmt: skip
+        rows.append({**row, "arrived": found.received, "waiting": found.buffered, "refused": None})
     return rows
 
 
@@ -182,7 +185,10 @@ def _show(fabric: Fabric, scheme: str, figures: dict[str, Any]) -> None:
     _show_datelines(figures)
     if "labs" in figures:
         columns = ("in a lab: virtual channels", "chosen", "flows", "packets", "arrived", "waiting in buffers")
-        table(columns, [tuple(row.values()) for row in figures["labs"]])
+        table(columns, [tuple(row.values())[: len(columns)] for row in figures["labs"]])
+        for row in figures["labs"]:
+            if row["refused"]:
+                print(f"{row['chosen']}: no lab: {row['refused']}")
 
 
 def _show_datelines(figures: dict[str, Any]) -> None:
