@@ -126,7 +126,8 @@ def _in_labs(
     pairs = tuple((fabric.name(a), fabric.name(b)) for a, b in along(bound, analysis))
     rows = []
     for name, text, channels in (("one", "one", 1), (f"by {chosen_by}", ends, count), ("escape", "escape", 2)):
-        row = {"virtual_channels": channels, "chosen": name, "flows": len(pairs), "packets": len(pairs) * _FRAMES}
+        row = {"virtual_channels": channels, "chosen": name,
+               "flows": len(pairs), "packets": len(pairs) * _FRAMES}  # fmt: skip
         try:
             lab = Lab(topology, scheme, flow_control="credits", virtual_channels=text, load_balance="packet",
                       buffers=narrowest(fabric), rate=sustainable_rate(fabric))  # fmt: skip
