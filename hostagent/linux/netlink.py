@@ -23,7 +23,7 @@ _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
 _IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 5, 16, 26, 28
 _IFLA_LINKINFO, _INFO_KIND, _INFO_DATA, _IFLA_TARGET_NETNSID = 18, 1, 2, 46
-_IFLA_VXLAN_PORT = 15
+_IFLA_TXQLEN, _IFLA_VXLAN_PORT = 13, 15
 _IFLA_EXT_MASK, _SKIP_STATS = 29, 8
 _NETNSA_NSID, _NETNSA_FD = 1, 3
 _OPERSTATE_UP = 6
@@ -142,9 +142,10 @@ class Netlink(_Socket):
             time.sleep(_POLL_INTERVAL)
         return interface
 
-    def set_up(self, index: int, *, arp: bool) -> None:
-        """Bring an interface up, with or without ARP."""
-        self._set_up(index, 0 if arp else _IFF_NOARP, b"")
+    def set_up(self, index: int, *, arp: bool, queue: int | None = None) -> None:
+        """Bring an interface up, with or without ARP, with a queue of so many packets."""
+        length = b"" if queue is None else _attribute(_IFLA_TXQLEN, struct.pack("=I", queue))
+        self._set_up(index, 0 if arp else _IFF_NOARP, length)
 
     def set_up_tun(self, index: int, mtu: int) -> None:
         """Bring a TUN device up that accepts packets from this host's own addresses."""

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
+from hostagent.linux.netlink import Netlink
 
 #: (namespace, interface)
 Nic = tuple[str, str]
@@ -36,7 +37,7 @@ PREFIX = "dcndelay"
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETPERSIST = 0x400454CA, 0x400454D0, 0x400454CB
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
-_SIOCSIFTXQLEN, _QUEUE = 0x8943, 10_000
+_QUEUE = 10_000
 #: Seconds before the process is started again.
 _PAUSE = 0.05
 #: The order of classifiers where an interface sends: packets that have waited pass, others are lost, or wait.
@@ -196,9 +197,8 @@ def _tap(name: str) -> int:
         flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
         fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH14x", name.encode(), flags))
         fcntl.ioctl(tap, _TUNSETOFFLOAD, _OFFLOADS)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-            fcntl.ioctl(handle, _SIOCSIFTXQLEN, struct.pack("16si12x", name.encode(), _QUEUE))
-        netns.set_up(name, True, arp=False)
+        with Netlink() as netlink:  # by ioctl the kernel lets no user of a namespace set a queue
+            netlink.set_up(socket.if_nametoindex(name), arp=False, queue=_QUEUE)
         fcntl.ioctl(tap, _TUNSETPERSIST, 1)
     except OSError:
         os.close(tap)
