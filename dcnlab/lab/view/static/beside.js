@@ -107,6 +107,8 @@ async function both(task, words) {
 async function cutBoth() {
   const link = byId("link").value.trim(), [a, b] = byId("pair").value.trim().split(/[\s,]+/);
   goLive();
+  // A browser has six connections with a server: events and streams of both labs take four, and their cuts two.
+  await Promise.allSettled(asking);
   await both(async (side) => {
     const number = side.linkNamed(link);
     const stream = byId("stream").checked ? side.ask("measurements/stream", "POST", { a, b, seconds: 4 }) : null;
@@ -121,6 +123,7 @@ const restoreBoth = () => both((side) => side.ask(`links/${side.linkNamed(byId("
 // --- what is shown --------------------------------------------------------------------------------
 
 const figures = [new Map(), new Map()]; // by the links that are down
+const asking = new Set();
 
 // What the scheme does with these failures; asked for once.
 function figuresOf(side, down) {
@@ -128,7 +131,8 @@ function figuresOf(side, down) {
   if (!figures[side].has(key)) {
     figures[side].set(key, null);
     const found = kept ? Promise.resolve(kept.figures[side][key] ?? null) : fetch(`figures/${"ab"[side]}?down=${key}`).then((answer) => answer.ok ? answer.json() : null);
-    found.then((value) => { figures[side].set(key, value); show(); });
+    asking.add(found);
+    found.then((value) => { figures[side].set(key, value); show(); }).finally(() => asking.delete(found));
   }
   return figures[side].get(key);
 }
