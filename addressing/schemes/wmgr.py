@@ -7,7 +7,9 @@ longest-prefix table with one entry per neighbour and one for the node itself (T
 :meth:`Wmgr.forwarding_classes`.
 
 On a Clos network one port then carries all ties.  With ``ties=spread`` destinations are spread over the ports
-to equally near neighbours, as in ``shortest``; those that leave the first of these have an entry each.
+to equally near neighbours, as in ``shortest``; those that leave the first of these have an entry each.  It
+helps some random graphs and hurts tori and hypercubes (``dcnlab throughput torus:4x4 --scheme
+wmgr,wmgr:ties=spread``).
 """
 
 from __future__ import annotations

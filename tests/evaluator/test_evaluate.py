@@ -95,6 +95,7 @@ def test_failures_follow_the_seed_and_have_the_requested_size() -> None:
     [
         ({"failures": "cables=5%"}, "unknown kind 'cables'"),
         ({"failures": "links=many"}, "neither a percentage nor a whole number"),
+        ({"failures": "none,links=5%"}, "none stands alone"),
         ({"failures": "links=120%"}, "out of range"),
         ({"failures": "links=999"}, "has only 32 links"),
         ({"pairs": "some"}, "write servers, all, from:NODE or sample:N"),

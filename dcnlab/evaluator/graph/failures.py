@@ -40,6 +40,8 @@ def parse(text: str) -> Mapping[str, float]:
     if text.strip() == NONE:
         return wanted
     for part in filter(None, (part.strip() for part in text.split(","))):
+        if part == NONE:
+            raise SpecError("failures: none stands alone: leave it out")
         kind, equals, amount = part.partition("=")
         kind, amount = (kind, amount) if equals else ("links", part)
         if kind not in KINDS:
