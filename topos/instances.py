@@ -19,6 +19,9 @@ from topos.spec import parameters
 _MOST = 64
 #: Values in a row of a parameter without an instance that is small enough, after which there is none.
 _GAP = 2
+#: The last parameter is raised to so many times the last value with an instance, and to so much at least: some
+#: take powers of two only.
+_FARTHER, _AT_LEAST = 4, 256
 #: Dimensions tried of tori and the like.
 _DIMENSIONS = range(2, 7)
 
@@ -63,10 +66,12 @@ def _counted(family: type[Family], lows: list[int], given: tuple[int, ...], most
 def _raised(family: type[Family], given: tuple[int, ...], low: int, most: int) -> Iterator[Family]:
     """Instances with these first parameters, by the last one; where more of it means fewer servers, those that
     are too large come first."""
-    before = math.inf
+    before, last = math.inf, low
     for value in range(low, most + 1):
+        if value > max(_FARTHER * last, _AT_LEAST):
+            return
         if one := _made(family, (*given, value)):
-            servers, _ = one.counts()
+            last, (servers, _) = value, one.counts()
             if servers <= most:
                 yield one
             elif servers > before:
