@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -176,16 +175,16 @@ def test_the_watcher_tells_the_delay_line_from_programs() -> None:
     with contextlib.ExitStack() as stack:
         ask = stack.enter_context(asking())
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        tap, sender = os.pipe()
+        near, tap = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)  # a device as the process sees it
+        near.settimeout(60)
+        tap.setblocking(False)
         words = python_process.command("dcnlab.lab.emulation.links.delay_line", str(theirs.fileno()))
         line = stack.enter_context(subprocess.Popen(words, pass_fds=[theirs.fileno()]))
-        with ours, theirs, near, far, os.fdopen(tap), os.fdopen(sender, "wb", buffering=0) as file:
+        with ours, theirs, near, tap:
             ask(begin=1)
-            os.set_blocking(tap, False)
             settings = json.dumps({"end": 0, "settings": {"delay": 0.01}}).encode()
-            socket.send_fds(ours, [settings], [tap, far.fileno()])
-            file.write(b"packet")
+            socket.send_fds(ours, [settings], [tap.fileno()])
+            near.send(b"packet")
             assert near.recv(100) == b"packet"
             seen = decode(Observation, ask(end=1))
         assert line.wait(60) == 0
