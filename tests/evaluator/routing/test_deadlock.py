@@ -183,9 +183,10 @@ def test_labs_tell_datelines_apart_as_the_analysis_does(spec: str) -> None:
     channels = of_links(network)
     second, choose = second_channels(network, channels), read("datelines", network).choose
     assert second is not None
+    linked = channels.head >= 0  # where a side is two nodes, a port of each has no link
+    hops = list(zip(channels.tail[linked].tolist(), channels.head[linked].tolist(), strict=True))
     for to in range(network.servers):
-        hops = zip(channels.tail.tolist(), channels.head.tolist(), strict=True)
-        assert [choose(at, following, to) for at, following in hops] == second(to).tolist()
+        assert [choose(at, following, to) for at, following in hops] == second(to)[linked].tolist()
 
 
 def test_what_is_sent_along_a_cycle_waits_in_it() -> None:
