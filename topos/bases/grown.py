@@ -19,7 +19,8 @@ from topos.fabric import Fabric
 from topos.family import Centric, Family
 from topos.graph import IntArray
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,8}")
+#: The name of a switch that is added: an interface is called ``NAME-eth1``, and has 15 characters at most.
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,8}")
 _LINK = re.compile(r"([^\s:]+?)(?::(\d{1,5}))?--([^\s:]+?)(?::(\d{1,5}))?")
 _BETWEEN = " + "
 
@@ -27,7 +28,7 @@ _BETWEEN = " + "
 def split(text: str) -> tuple[str, tuple[str, ...]]:
     """The specification of the network that is extended, and what is added; nothing in other specifications."""
     base, *added = text.split(_BETWEEN)
-    if added and all(_NAME.fullmatch(one) or _LINK.fullmatch(one) for one in added):
+    if added and all(NAME.fullmatch(one) or _LINK.fullmatch(one) for one in added):
         return base, tuple(added)
     return text, ()
 
@@ -56,7 +57,7 @@ class Grown(Family):
     @cached_property
     def _new(self) -> tuple[str, ...]:
         """The names of the switches that are added."""
-        return tuple(one for one in self.added if _NAME.fullmatch(one))
+        return tuple(one for one in self.added if NAME.fullmatch(one))
 
     def counts(self) -> tuple[int, int]:
         return self.base.servers, self.base.switches + len(self._new)

@@ -44,13 +44,16 @@ def with_link(
 
 
 def _grown(lab: Coordinator, addition: str) -> tuple[LabConfig, Scheme]:
-    before, text = lab.launched_scheme, "relay packets, and their agents know the network from the launch"
+    before = lab.launched_scheme
     if len(lab.machines) > 1:
         raise UsageError(
             "switches and links are added to labs on one machine: begin with a topology that has it"
         )
     if before.fabric.relaying:
-        raise UsageError(f"the servers of {before.fabric.spec} {text}: begin with a topology that has it")
+        raise UsageError(
+            f"the servers of {before.fabric.spec} relay packets, and their agents know the network from the"
+            " launch: begin with a topology that has it"
+        )
     config = replace(lab.config, topology=f"{lab.config.topology} + {addition}")
     try:
         _, scheme = resolve(config.topology, config.scheme)

@@ -7,7 +7,6 @@ switches have, and changes what differs; switches forward meanwhile.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from addressing.scheme import Scheme
@@ -22,10 +21,8 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.running.local_machine import LocalMachine
 from dcnlab.lab.running.processes.supervised import Controller, Daemon
+from topos.bases.grown import NAME
 from topos.graph import Link, Port
-
-#: An interface is called ``NAME-eth1``, and has 15 characters at most.
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,8}")
 
 
 class Extending:
