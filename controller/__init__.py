@@ -4,8 +4,7 @@
     phases.py       a new table beside the old one, for packets with the number of an update
     plan.py     the table of each switch, and the fewest changes from its present one
     beside.py   what stands beside a scheme's entries: a tree for broadcasts, paths to hosts that came later
-    arp.py      ARP requests and replies
-    nd.py       IPv6 neighbour solicitations and advertisements
+    hosts/      answers to hosts that ask for hardware addresses
     core.py     the controller's decisions without I/O: events in, effects out
     effects.py  what it decides
     management.py  gives groups a hash basis, at the switches' management sockets
@@ -17,7 +16,7 @@
     client.py   the lab's side: the controller's process and its control channel
     openflow/   OpenFlow's messages and texts
 
-``rules``, ``beside``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``arp``, ``nd``, ``checksums``,
+``rules``, ``beside``, ``plan``, ``openflow.ofctl``, ``openflow.dump``, ``hosts``, ``checksums``,
 ``effects`` and ``core`` are pure.  Only ``openflow.encode``, ``openflow.decode``, ``openflow.backend``,
 ``management`` and ``app`` use an OpenFlow library.
 """

@@ -16,12 +16,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from addressing.fields import ipv6, mac
-from addressing.header import Field
 from addressing.scheme import Scheme
-from controller import arp, nd, phases, plan
+from controller import phases, plan
 from controller.beside import NOTHING, Beside, LaterHost
-from controller.effects import Effect, Event, LinkStateUpdate, PacketOut, ReadTable, Send
+from controller.effects import Effect, Event, LinkStateUpdate, ReadTable, Send
+from controller.hosts.answering import Answering
 from controller.plan import Change
 from controller.rules import FlowTable, Group
 from topos.graph import LinkState
@@ -31,7 +30,8 @@ class Core:
     """The state of one controller; ``now`` is the time at which it started to listen.
 
     With ``resume``, the links that are down, it takes over switches that have tables already.  It reads them,
-    as it does when a switch connects again, and changes only what is wrong.
+    as it does when a switch connects again, and changes only what is wrong.  Where the lab says which switches
+    take new tables it leaves them as they are until it is told: the last controller may have ended in between.
     """
 
     def __init__(
@@ -71,20 +71,20 @@ class Core:
         self._updating: dict[int, tuple[float, int]] = {}
         self._not_installed = set(self.switches)
         self._updates: list[LinkStateUpdate] = []
-        self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
-        self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}
-        self._resolved: set[tuple[int, int]] = set()
+        self._answering = Answering(scheme)
         #: The barriers that are awaited by each request of :meth:`reports`.
         self._awaited: dict[int, set[int]] = {}
         self._counts: Counter[str] = Counter()
         #: The switches whose tables may have changed, and have not been sent.
         self._due: dict[int, None] = {}
         self._update = phases.Update(scheme)
-        #: The switches that have a table as far as is known.
+        #: The switches that have a table as far as is known, and those whose table waits for the lab.
         self._filled: set[int] = set()
+        self._left: set[int] = set()
         self._resumed = resume is not None
         if resume is not None:
             self._filled = set(self._not_installed)
+            self._left = set(self._not_installed) if ordered else set()
             self._reported = frozenset(resume)
             self.link_state = LinkState(self._reported)
             self.scheme = scheme.with_failures(self.link_state) if resume else scheme
@@ -110,7 +110,12 @@ class Core:
         """The table that a switch has now: change what is wrong.  None: reset it and install its table."""
         self._filled.add(switch)
         self._flooded[switch] = self.beside.flooded(self.fabric, switch, self.link_state)
-        if present is not None:
+        left = switch in self._left and present is not None and bool(present.rules)
+        self._left.discard(switch)
+        changes: tuple[Change, ...] = ()
+        if left:
+            self._due[switch] = None
+        elif present is not None:
             changes = plan.diff(present, self._table(switch))
         elif self.link_state:
             changes = plan.diff(FlowTable(), self._table(switch))
@@ -235,13 +240,12 @@ class Core:
             earlier, self.link_state, self.scheme = self.link_state, LinkState(down), scheme
         if phase == phases.BESIDE:
             self._update = self._update.following(before, self.scheme)
-            if self._update.stamp is None:
-                text = "labels leave no bit free to number this update: tables change at once"
-                yield Event({"event": "at-once", "text": text})
         # Hosts learn labels that have changed when switches forward by nothing else.
         known = self._update.before if phase == phases.ALONE else before
         notified = phase in (phases.BESIDE, phases.SWITCHED)
         current = LinkStateUpdate(down, started, known, request, notified=notified)
+        if phase and self._update.stamp is None:
+            current.at_once = phases.NO_ROOM
         try:
             if changed:
                 self._note_due(changed, before)
@@ -363,7 +367,7 @@ class Core:
                 yield current.event(now)
 
     def _notify_hosts(self, current: LinkStateUpdate) -> Iterator[Effect]:
-        notified = tuple(self._announcements(current.before))
+        notified = tuple(self._answering.announcements(current.before, self.scheme, self._installed))
         yield from notified
         for switch in sorted({out.switch for out in notified}):
             barrier_id = self._new_barrier(switch)
@@ -373,54 +377,13 @@ class Core:
     # --- requests of hosts ----------------------------------------------------
 
     def packet_in(self, switch: int, port: int, frame: bytes) -> Iterator[Effect]:
-        """A frame from a host: answer requests for servers' hardware addresses (ARP, neighbour discovery),
-        count everything else."""
-        self._counts["packet_ins"] += 1
-        request, end = self._parse_request(frame), self.fabric.peer(switch, port)
-        plain = port in self.beside.at(switch) or (end is not None and self.fabric.is_end_host(end.node))
-        if request is None or not plain:
-            self._counts["ignored"] += 1
-            return
-        target, mac_ = self._servers.get(request.target_ip), self._later(request.target_ip)
-        if target is not None and (end is None or target != end.node):
-            mac_ = address(self.scheme, target)
-            self._resolved |= set() if end is None else {(end.node, target)}
-        if mac_ is None:
-            self._counts["unanswered"] += 1
-            return
-        self._counts["arp_replies"] += 1
-        answer = arp.reply if isinstance(request, arp.Request) else nd.advertisement
-        yield PacketOut(switch, port, answer(mac_, request.target_ip, request.sender_mac, request.sender_ip))
-
-    def _later(self, ip: int) -> int | None:
-        """The hardware address of the host that came later and has an address."""
-        return next((host.mac for host in self.beside.hosts if ip in (host.ip, ipv6.embed(host.ip))), None)
-
-    def _parse_request(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
-        """The request in a frame, for a version of IP that this lab uses."""
-        versions = self.scheme.ip_versions
-        return (arp.parse_request(frame) if 4 in versions else None) or (
-            nd.parse_solicitation(frame) if 6 in versions else None
-        )
-
-    def _announcements(self, before: Scheme) -> Iterator[PacketOut]:
-        """Gratuitous ARP replies to the hosts that have resolved a server whose label has changed."""
-        for host, target in sorted(self._resolved) if self.scheme is not before else ():
-            mac_, end = address(self.scheme, target), next(self.fabric.ports(host), None)
-            if end is not None and end[1].node in self._installed and mac_ != address(before, target):
-                frame = arp.announcement(mac_, self._base.ipv4(target), mac.hardware(host, 1))
-                yield PacketOut(end[1].node, end[1].number, frame)
+        """A frame from a host, which may ask for the hardware address of a server."""
+        yield from self._answering.packet_in(self.scheme, self.beside, switch, port, frame)
 
     def stats(self) -> Iterator[Effect]:
         """An event with the counters."""
         names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
-        counts = {name: self._counts[name] for name in names}
+        found = self._counts + self._answering.counts
+        counts = {name: found[name] for name in names}
         sizes = {"switches": len(self._installed), "prepared": len(self._initial_changes)}
         yield Event({"event": "stats", **sizes, **counts})
-
-
-def address(scheme: Scheme, server: int) -> int:
-    """The MAC address under which plain hosts reach a server."""
-    if scheme.label_field is Field.ETH_DST:
-        return mac.encode(scheme.label(server), scheme.label_bits)
-    return mac.hardware(server, 1)

@@ -66,6 +66,8 @@ class LinkStateUpdate:
     switches: int = 0
     #: Whether hosts have got announcements of labels that changed.
     notified: bool = False
+    #: Why tables changed at once where they were to change in phases.
+    at_once: str = ""
 
     def event(self, now: float) -> Event:
         """The event for the lab when all switches have replied."""
@@ -76,4 +78,5 @@ class LinkStateUpdate:
             "switches": self.switches,
             "seconds": now - self.started,
         }
+        fields |= {"at_once": self.at_once} if self.at_once else {}
         return Event(fields if self.request is None else fields | {"request": self.request})

@@ -36,6 +36,8 @@ from controller.rules import (
 BESIDE, SWITCHED, ALONE = 1, 2, 3
 #: All phases; 0 is the new table at once.
 PHASES = BESIDE, SWITCHED, ALONE
+#: Why an update cannot change in phases.
+NO_ROOM = "its labels leave no bit of an address free to number the update"
 #: Numbers of more bits are not needed: one comes again when packets of its last update have long arrived.
 _BITS = 8
 #: Entries for packets with a number come before all others of the scheme, and after those for ARP.

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
-from controller.openflow.backend import ofp
+from controller.openflow.backend import ofp, parser
 from controller.rules import (
     ANY,
     OUR_COOKIES,
@@ -21,6 +21,7 @@ from controller.rules import (
     Output,
     Rule,
     SetField,
+    Stamp,
     ToGroup,
 )
 
@@ -126,6 +127,8 @@ def _actions(actions: Iterable[Any]) -> Actions:
 
 
 def _action(action: Any) -> Action:
+    if isinstance(action, parser.NXActionRegLoad) and action.dst in ("eth_dst", "eth_dst_nxm"):
+        return Stamp(action.value, 1 + action.ofs_nbits)  # the number of an update: the first bit is bit 0
     match action.type:
         case ofp.OFPAT_OUTPUT:
             return Output(action.port)

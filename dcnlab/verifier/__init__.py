@@ -6,7 +6,7 @@
 - offline: a scheme's compiled tables and its rule as steps of packets
 - compiled, kernel, pairs: the same as arrays, for all pairs of large networks
 - openflow: tables of any controller, as Open vSwitch prints them, as steps of packets
-- installed: what switches hold and the agents' rule, together
+- installed, agents: what switches hold and the agents' rule, together
 - watch: the same while that changes, entry by entry
 - files: tables in files, of any network
 - updates: what packets can meet while tables change

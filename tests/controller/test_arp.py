@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scapy.layers.l2 import ARP, Ether
 
 from addressing.fields import ipv4, mac
-from controller import arp
+from controller.hosts import arp
 from tests.controller.values import addresses, macs
 
 REQUEST = Ether(src=mac.text(1)) / ARP(op=1, hwsrc=mac.text(1), psrc="10.0.0.1", pdst="10.0.0.2")

@@ -15,8 +15,9 @@ from addressing import registry as schemes
 from addressing.fields import ipv4, mac
 from addressing.scheme import Scheme
 from controller import plan
-from controller.core import Core, address
+from controller.core import Core
 from controller.effects import Effect, Event, PacketOut, ReadTable, Send
+from controller.hosts.answering import address
 from controller.rules import FlowTable
 from topos import registry as topologies
 from topos.graph import LinkState

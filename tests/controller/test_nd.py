@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import Ether
 
-from controller import nd
+from controller.hosts import nd
 
 HOST, TARGET, MAC, OTHER = "fd00::a00:1", "fd00::a00:b", "00:00:00:00:01:01", "00:00:00:00:0b:01"
 

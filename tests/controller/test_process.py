@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from addressing import registry as schemes
-from controller import plan
+from controller import phases, plan
 from controller.client import ControllerError, ControllerProcess
 from controller.openflow import dump
 from tests.addressing.cases import few
@@ -115,6 +115,42 @@ def test_a_switch_that_reconnects_is_reset_and_filled(
             ovs.vsctl("set-controller", "s1", target(listener))
             controller.wait_for(lambda event: event["event"] == "installed", 10, before)
             check(ovs, fabric, "brp", frozenset({0}))
+        finally:
+            ovs.remove_fabric(fabric)
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_controller_that_takes_over_in_a_phase_leaves_tables_as_they_are(
+    backend: str, ovs: PrivateOvs, listener: socket.socket
+) -> None:
+    """It reads the entries that write the number of an update, and waits for the lab."""
+    topology, name, link = "dragonfly:2,1,1", "tz:seed=4", 6
+    fabric = topologies.fabric(topology)
+    switches = [fabric.name(node) for node in range(fabric.servers, fabric.size)]
+
+    def tables() -> list[tuple[str, ...]]:
+        return [dump.normal_lines(ovs.dumps(switch)[0]) for switch in switches]
+
+    with ControllerProcess.spawn(topology, name, [listener], backend=backend, ordered=True) as controller:
+        ovs.add_fabric(fabric, target(listener))
+        try:
+            controller.wait_ready(30)
+            for phase in (phases.BESIDE, phases.SWITCHED):
+                controller.converge({link}, phase=phase)
+            before = tables()
+            assert any("load:" in line for lines in before for line in lines)
+            controller.close()
+            with ControllerProcess.spawn(
+                topology, name, [listener], backend=backend, ordered=True, resume=[link]
+            ) as second:
+                for switch in switches:
+                    ovs.vsctl("del-controller", switch, "--", "set-controller", switch, target(listener))
+                second.wait_ready(30)
+                assert tables() == before
+                for phase in (phases.BESIDE, phases.ALONE):
+                    second.converge({link}, phase=phase)
+                check(ovs, fabric, name, frozenset({link}))
         finally:
             ovs.remove_fabric(fabric)
 

@@ -36,8 +36,9 @@ class LinkChange(Answer):
     ``detection_ms`` is the time until an agent or the controller had noticed, in milliseconds (None where
     nothing changed); ``converged_ms`` until all tables and agents agreed; ``tables_ms`` the part of it in which
     ``flow_mods`` flow messages went to ``switches`` switches.  Where nodes changed in an order without loops
-    they did in ``turns``, and that took ``order_ms``; 0 where all changed at once.  ``silent`` agents do not
-    answer.  ``repair`` tells how schemes that repair their tables have done it; None for others.
+    they did in ``turns``, and that took ``order_ms``; 0 where all changed at once.  ``at_once`` says why they
+    did where an order was asked for.  ``silent`` agents do not answer.  ``repair`` tells how schemes that
+    repair their tables have done it; None for others.
     ``still_down`` are those of the links that were restored and are down nevertheless: their node is cut too,
     for example.
     """
@@ -53,16 +54,19 @@ class LinkChange(Answer):
     tables_ms: float
     turns: int = 0
     order_ms: float = 0.0
+    at_once: str = field(default="", metadata=ABSENT)
     repair: Mapping[str, int | float] | None = field(default=None, metadata=ABSENT)
 
     def notes(self) -> list[str]:
-        """What keeps links down, one line for each cause but the agents in ``silent``."""
+        """Why tables changed at once; what keeps links down, one line for each cause but the agents in
+        ``silent``."""
         named = {f"the agent of {server} does not answer" for server in self.silent}
         by_cause: dict[str, list[str]] = {}
         for one in self.still_down:
             for cause in (cause for cause in one.because if cause not in named):
                 by_cause.setdefault(cause, []).append("-".join(one.link))
-        return [
+        at_once = [f"tables changed at once: {self.at_once}"] if self.at_once else []
+        return at_once + [
             f"{_some(links)} {'stay' if len(links) > 1 else 'stays'} down: {cause}"
             for cause, links in by_cause.items()
         ]

@@ -67,7 +67,7 @@ class LinksSet:
 
     ``detection_ms`` until the first of the links was noticed there, None if none was; and the controller's
     changes of tables: flow messages, switches, milliseconds until all had acknowledged.  ``turns`` of nodes
-    changed one after the other, in ``order_ms``; 0 where all did at once.
+    changed one after the other, in ``order_ms``; 0 where all did at once, ``at_once`` why if they were not to.
     """
 
     detection_ms: float | None
@@ -76,6 +76,7 @@ class LinksSet:
     tables_ms: float
     turns: int = 0
     order_ms: float = 0.0
+    at_once: str = ""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LinksSet:
@@ -93,6 +94,7 @@ class LinksSet:
             max((one.tables_ms for one in machines), default=0),
             max((one.turns for one in machines), default=0),
             max((one.order_ms for one in machines), default=0.0),
+            next((one.at_once for one in machines if one.at_once), ""),
         )
 
 

@@ -198,6 +198,7 @@ class Coordinator(MeasuredLab):
             tables_ms=done.tables_ms,
             turns=done.turns,
             order_ms=done.order_ms,
+            at_once=done.at_once,
             repair=self.scheme.repair_report() or None,
         )
 

@@ -110,14 +110,18 @@ class LearnedFailures(Event):
 
 @dataclass(frozen=True)
 class ChangedInOrder(Event):
-    """Agents and switches have changed in an order without loops: in so many ``turns``, which took ``ms``."""
+    """Agents and switches have changed in an order without loops: in so many ``turns``, which took ``ms``; or
+    ``at_once``, and why."""
 
     kind: ClassVar[str] = "ordered"
     turns: int
     ms: float
     revision: int = 0
+    at_once: str = ""
 
     def text(self) -> str:
+        if self.at_once:
+            return f"Tables have changed at once: {self.at_once}"
         return f"Nodes have changed in an order without loops: {count(self.turns, 'turn')} in {self.ms:g} ms"
 
 

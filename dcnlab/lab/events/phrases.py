@@ -12,6 +12,7 @@ _PHRASES = {
     "converged_ms": "converged after {} ms",
     "tables_ms": "tables changed within {} ms",
     "turns": "in {} turns",
+    "at_once": "tables changed at once: {}",
     "order_ms": "one turn after the other took {} ms",
     "mbps": "{} Mb/s",
     "loss": "{} lost",

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from addressing.fields import mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Hop, pick
-from controller.core import address
+from controller.hosts.answering import address
 from dcnlab.lab import naming
 from dcnlab.lab.contract.switches import PathStep
 from dcnlab.lab.inspection import explain, tables

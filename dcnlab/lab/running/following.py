@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dcnlab.lab.events.journal import Journal
     from dcnlab.lab.running.processes.supervision import Supervision
     from dcnlab.lab.switchpath.driver import SwitchFastPath
+    from hostagent.linux.channel import Message
 
 #: Seconds for the controller to converge on link state; agents have as long.
 _TIMEOUT = 30.0
@@ -102,7 +103,7 @@ class Following:
 
     def _tell(self, update: Apply, to_agents: LinkState, to_controller: LinkState) -> str:
         """Tell agents and controller, in turns; what is wrong with the controller: agents follow anyway."""
-        agents, problem, begun = self._running.agents, "", time.monotonic()
+        agents, problem, at_once, begun = self._running.agents, "", "", time.monotonic()
         turns = self._turns(update, to_agents)
         for place, turn in enumerate(turns or [Turn()]):
             later = [node for others in turns[place + 1 :] for node in others.nodes or ()]
@@ -110,7 +111,7 @@ class Following:
                 servers = range(self._running.fabric.servers)
                 agents.links(to_agents.down, [node for node in later if node in servers] if turns else None)
             try:
-                self._tell_controller(update, to_controller, turn, place, len(turns))
+                at_once = self._tell_controller(update, to_controller, turn, place, len(turns)) or at_once
             except (ControllerError, LabError) as error:
                 problem = str(error)
             if agents is not None:
@@ -119,7 +120,7 @@ class Following:
             self._journal.add(LearnedFailures("all agents", sorted(to_agents.down), update.revision))
         if turns:
             ms = round(1000 * (time.monotonic() - begun), 2)
-            self.in_order = ChangedInOrder(len(turns), ms, update.revision)
+            self.in_order = ChangedInOrder(0 if at_once else len(turns), ms, update.revision, at_once)
             self._journal.add(self.in_order)
         return problem
 
@@ -134,33 +135,39 @@ class Following:
             return [Turn(phase=phase) for phase in phases.PHASES]
         return [Turn(nodes) for nodes in stages(self._running.fabric, changed, bool(state.down & changed))]
 
-    def _tell_controller(self, update: Apply, state: LinkState, turn: Turn, place: int, turns: int) -> None:
-        """Have tables follow: all, or those of the switches of a turn."""
+    def _tell_controller(self, update: Apply, state: LinkState, turn: Turn, place: int, turns: int) -> str:
+        """Have tables follow: all, or those of the switches of a turn.  Why they do at once, where they do."""
         servers, last = self._running.fabric.servers, place >= turns - 1
         switches = None if turn.nodes is None else [node for node in turn.nodes if node >= servers]
         if switches == [] and not last:
-            return
-        if not self._converge_tables(state, switches, turn.phase):
-            return
+            return ""
+        converged = self._converge_tables(state, switches, turn.phase)
+        if converged is None:
+            return ""
         if turns:
             self.await_tables()
         if last:
             self._journal.add(LearnedFailures("the controller", sorted(state.down), update.revision))
+        return str(converged.get("at_once", ""))
 
-    def _converge_tables(self, state: LinkState, among: Sequence[int] | None = None, phase: int = 0) -> bool:
+    def _converge_tables(
+        self, state: LinkState, among: Sequence[int] | None = None, phase: int = 0
+    ) -> Message | None:
         """Tell the controller of failures and wait until the tables follow, also where it is started again
-        meanwhile; False without a controller."""
+        meanwhile; what it says, None without a controller."""
         controller = self._running.controller
         if controller is None or not self._running.choice.tables:
-            return False
+            return None
         if state_of(controller.process.pid) == "T":
             raise LabError("the controller does not answer: it is stopped")
         try:
-            controller.converge(state.down, _TIMEOUT, among, phase)
+            return controller.converge(state.down, _TIMEOUT, among, phase)
         except ControllerError:
             self._supervision.settle()
             started = self._running.controller
             if started is None or started is controller:
                 raise
-            started.converge(state.down, _TIMEOUT, among, phase)
-        return True
+            if phase > phases.BESIDE:  # it has left the tables as they are: what they begin with comes first
+                started.converge(state.down, _TIMEOUT, among, phases.BESIDE)
+                self.await_tables()
+            return started.converge(state.down, _TIMEOUT, among, phase)

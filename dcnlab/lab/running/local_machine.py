@@ -155,7 +155,7 @@ class LocalMachine(MeasuredLab):
             detected = self.link_state.noticed(links, begun)
             ms = round((detected - begun) * 1000, 2) if detected is not None else None
             order = self.following.in_order
-            turns = (0, 0.0) if order is None else (order.turns, order.ms)
+            turns = (0, 0.0, "") if order is None else (order.turns, order.ms, order.at_once)
             return LinksSet(ms, *self._tables_since(seen), *turns)
 
         return done

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from addressing.fields import ipv6
 from addressing.scheme import Scheme
-from controller import core
 from controller.beside import LaterHost
+from controller.hosts import answering
 from dcnlab.lab.emulation.namespaces import netns
 from hostagent.linux.netlink import Netlink
 
@@ -47,7 +47,7 @@ def addresses(scheme: Scheme) -> Addresses:
     hosts = _hosts(scheme)
     if hosts * fabric.servers > MAX_ENTRIES:
         return {}
-    return {server: core.address(scheme, server) for server in range(fabric.servers)} if hosts else {}
+    return {server: answering.address(scheme, server) for server in range(fabric.servers)} if hosts else {}
 
 
 def _hosts(scheme: Scheme) -> int:
