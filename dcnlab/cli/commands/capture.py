@@ -6,16 +6,18 @@ import os
 import pwd
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.parameters import completion
+from dcnlab.cli.from_classes.operations import asks
 from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.switches import Captured
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.foreground import run_in_foreground
 from dcnlab.lab.operations.capture import Capture
@@ -31,25 +33,10 @@ _STDOUT = Path("-")
     "dcnlab capture LAB controller -w openflow.pcap",
     "dcnlab capture LAB controller --switch s3",
 )
+@asks(Capture)  # no more follows: packets go to a descriptor, of a file or of Wireshark
 def capture(
     lab: LabName,
-    node: Annotated[
-        str,
-        typer.Argument(
-            metavar="NODE|controller",
-            help="h3, s0, coordinates; or the connections to the controller.",
-            autocompletion=completion.nodes,
-        ),
-    ],
-    expression: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FILTER...]", help="A tcpdump filter: icmp, 'udp port 53'."),
-    ] = None,
-    port: Annotated[int | None, typer.Option(help="One port of the node (default: all).")] = None,
-    switch: Annotated[
-        str | None,
-        typer.Option(metavar="SWITCH", help="With controller: only the messages of this switch."),
-    ] = None,
+    wanted: Capture,
     write: Annotated[
         Path | None,
         typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets to a file; -: standard output."),
@@ -57,7 +44,6 @@ def capture(
     wireshark: Annotated[
         bool, typer.Option("--wireshark", help="Show packets in Wireshark, with the dissector of this lab.")
     ] = False,
-    count: Annotated[int | None, typer.Option(min=1, help="Stop after this many packets.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Capture packets with tcpdump at a server, at a switch's ports, or to the controller; Ctrl-C stops it."""
@@ -65,19 +51,16 @@ def capture(
         raise UsageError("--json reports the file that was written: add -w FILE.pcap")
     if wireshark and write is not None:
         raise UsageError("choose --wireshark or --write")
-    if switch is not None and node != "controller":
-        raise UsageError("--switch needs `controller` instead of a node")
     attached = Lab.attach(lab)
     binary = wireshark or write is not None
-    options = ("-U", "-w", "-") if binary else ("-l",)
-    wanted = Capture(node, port, options, count, tuple(expression or ()), switch or "")
+    wanted = replace(wanted, options=("-U", "-w", "-") if binary else ("-l",))
     if wireshark:
         raise typer.Exit(_in_wireshark(attached, wanted))
     if write is None or write == _STDOUT:
         raise typer.Exit(run_in_foreground(attached.path, wanted, (0, 1, 2)))
     code = _written(attached.path, write, wanted)
     if json:
-        print_json({"node": node, "port": port, "file": str(write), "bytes": write.stat().st_size})
+        print_json(Captured(wanted.node, wanted.port, str(write), write.stat().st_size))
     raise typer.Exit(code)
 
 

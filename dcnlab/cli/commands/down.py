@@ -1,4 +1,8 @@
-"""``dcnlab down``: end labs."""
+"""``dcnlab down``: end labs.
+
+More than the operation of one lab, so it does not follow from that: all labs, and what is left of those that
+have ended.
+"""
 
 from __future__ import annotations
 

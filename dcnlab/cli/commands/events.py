@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcnlab.cli.app import command
+from dcnlab.cli.from_classes.operations import asks
 from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, harmless, print_json
 from dcnlab.lab.client import Lab
+from dcnlab.lab.operations.events import Events
 
 if TYPE_CHECKING:
     from dcnlab.lab.events.journal import Record
@@ -25,35 +27,29 @@ if TYPE_CHECKING:
     "dcnlab events LAB --follow --json",
     "dcnlab events LAB --kind link --kind converged",
 )
+@asks(Events)
 def events(
     lab: LabName,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print new events as they happen, until the lab ends.")
-    ] = False,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="Only events of this kind, such as link or converged; repeat it for more."),
-    ] = None,
+    wanted: Events,
     brief: Annotated[
         bool, typer.Option("--brief", help="One line per command, measurement and failure.")
     ] = False,
-    after: Annotated[int, typer.Option(min=0, help="Only events after the one with this number.")] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Show what has happened in a lab: links, tables, convergence, processes, commands, measurements, alarms.
 
     A lab keeps its last 10,000 events. With --follow, --json prints one object per line.
     """
-    records: Iterable[Record] = Lab.attach(lab).events(follow, after, kind or ())
+    records: Iterable[Record] = Lab.attach(lab).events(wanted.follow, wanted.after, wanted.kinds)
     if brief:
         from dcnlab.lab.events.brief import brief as shortened
 
         records = shortened(records)
-    if json and not follow:
+    if json and not wanted.follow:
         print_json([record.to_json() for record in records])
         return
     for record in records:
-        print(codec.dumps(record.to_json()) if json else _line(record), flush=follow)
+        print(codec.dumps(record.to_json()) if json else _line(record), flush=wanted.follow)
 
 
 def _line(record: Record) -> str:

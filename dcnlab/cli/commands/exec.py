@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.parameters import completion
+from dcnlab.cli.from_classes.operations import asks
 from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.control import runtime
 from dcnlab.lab.foreground import run_here
 from dcnlab.lab.methods.asking import perform
+from dcnlab.lab.operations.exec import Exec
 
 #: What patterns and lists of nodes have, and some names too, such as (1,1).
 _SEVERAL = frozenset("*?[,")
@@ -29,22 +29,10 @@ _PATTERN = frozenset("*?[")
     "dcnlab exec --json LAB h0,h3 uname -r",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
+@asks(Exec)  # no more follows: the program has this process's descriptors, or runs in several nodes
 def exec(
     lab: LabName,
-    node: Annotated[
-        str,
-        typer.Argument(
-            metavar="NODE",
-            help="h3, s0, '(1,1)', an IPv4 address; or several: 'h*', 'h[0-3]', h0,h3.",
-            autocompletion=completion.nodes,
-        ),
-    ],
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="COMMAND...", help="Program and arguments; names of servers become their addresses."
-        ),
-    ],
+    wanted: Exec,
     json: JsonFlag = False,
 ) -> None:
     """Run a program in a node of a lab, such as `ping -c3 h7` in h1, or in several nodes at once.
@@ -52,6 +40,7 @@ def exec(
     In several, each line has the node's name before it, the program's input is empty, and the exit code is
     the largest. Options come before LAB: what follows NODE is the program's.
     """
+    node, words = wanted.node, list(wanted.words)
     words = words[1:] if words[:1] == ["--"] else words
     several = _SEVERAL.intersection(node)
     nodes = _matching(lab, node) if several or json else [node]

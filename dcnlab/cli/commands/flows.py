@@ -5,15 +5,17 @@ from __future__ import annotations
 import json as codec
 import sys
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.parameters import completion
+from dcnlab.cli.from_classes.operations import asks
 from dcnlab.cli.parameters.arguments import LabName
 from dcnlab.cli.show import JsonFlag, brief, print_json, table
-from dcnlab.lab.client import Lab
+from dcnlab.lab.contract.switches import FlowEntries
+from dcnlab.lab.methods.asking import perform
+from dcnlab.lab.operations.flows import Flows
 
 _CLEAR = "\x1b[H\x1b[2J"
 
@@ -21,12 +23,10 @@ _CLEAR = "\x1b[H\x1b[2J"
 @command(
     "dcnlab flows LAB s3", "dcnlab flows LAB s3 --follow", "dcnlab flows LAB s3 --follow --count 10 --json"
 )
+@asks(Flows)
 def flows(
     lab: LabName,
-    switch: Annotated[
-        str,
-        typer.Argument(metavar="SWITCH", help="s0, or coordinates.", autocompletion=completion.switches),
-    ],
+    wanted: Flows,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show rates, updated until Ctrl-C.")] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="With --follow: seconds between readings.")] = 1.0,
     count: Annotated[
@@ -39,15 +39,14 @@ def flows(
     With --follow also packets and bits per second; --json then prints one object per line. Open vSwitch
     updates these counters about twice per second.
     """
-    attached = Lab.attach(lab)
-    entries = attached.flows(switch)
+    entries = perform(lab, wanted)
     if not follow:
         print_json(entries) if json else _show(entries)
         return
     looks = 0
     while count is None or looks < count:
         time.sleep(interval)
-        before, entries, looks = entries, attached.flows(switch), looks + 1
+        before, entries, looks = entries, perform(lab, wanted), looks + 1
         _add_rates(before, entries)
         if json:
             print(codec.dumps(entries), flush=True)
@@ -57,18 +56,18 @@ def flows(
             sys.stdout.flush()
 
 
-def _add_rates(before: dict[str, Any], now: dict[str, Any]) -> None:
+def _add_rates(before: FlowEntries, now: FlowEntries) -> None:
     from dcnlab.lab.inspection.flow_rates import rates
 
-    for entry, (packets, bits) in zip(now["flows"], rates(before, now), strict=True):
+    for entry, (packets, bits) in zip(now.flows, rates(before, now), strict=True):
         entry |= {"packets_per_s": round(packets, 1), "bits_per_s": round(bits, 1)}
 
 
-def _show(entries: dict[str, Any]) -> None:
+def _show(entries: FlowEntries) -> None:
     """A table of the entries."""
     keys = ["table", "priority", "match", "actions", "packets", "bytes"]
-    followed = any("bits_per_s" in entry for entry in entries["flows"])
+    followed = any("bits_per_s" in entry for entry in entries.flows)
     columns = [*keys, *(["packets/s", "bits/s"] if followed else [])]
     keys += ["packets_per_s", "bits_per_s"] if followed else []
-    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in entries["flows"]]
+    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in entries.flows]
     table(columns, rows)

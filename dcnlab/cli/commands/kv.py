@@ -18,7 +18,8 @@ from dcnlab.lab.errors import LabError, UsageError
 
 
 class Verb(StrEnum):
-    """The operations on keys."""
+    """What to do with keys.  The command does not follow from the operation: there a key is hexadecimal digits,
+    a value travels through a descriptor, and each verb has an answer of its own."""
 
     put = "put"
     get = "get"

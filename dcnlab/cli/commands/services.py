@@ -1,4 +1,4 @@
-"""``dcnlab services``: the services of a lab, and their logs."""
+"""``dcnlab services``: the services of a lab, and their logs: two operations, so it follows from neither."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli.app import MEASURING, app, command
-from dcnlab.cli.from_classes.signature import named, option_of, parameter
+from dcnlab.cli.from_classes.signature import named, names_of, parameter
 from dcnlab.cli.parameters import completion
 from dcnlab.cli.show import print_ended, print_json, progress_bar, table
 from dcnlab.lab import measurement
@@ -95,14 +95,14 @@ def _parameters(kind: type[Measurement[Any]]) -> Iterator[inspect.Parameter]:
 
 def _option(item: Field[Any]) -> Any:
     """The option of an argument with its limits; of a duration, they are checked with the measurement."""
-    limits, name = item.metadata, option_of(item)
+    limits, names = item.metadata, names_of(item)
     if limits["unit"] == "s":
         from dcnlab.cli.parameters import options
 
         longer = ("--for",) if item.name == arguments.LENGTH else ()  # the former name works too
-        return options.duration(limits["doc"], *longer, name)
+        return options.duration(limits["doc"], *longer, *names)
     choices = f" One of: {', '.join(limits['choices'])}." if limits["choices"] else ""
-    return typer.Option(name, min=limits["low"], max=limits["high"], help=limits["doc"] + choices)
+    return typer.Option(*names, min=limits["low"], max=limits["high"], help=limits["doc"] + choices)
 
 
 def _type_on_command_line(hint: Any) -> Any:

@@ -19,9 +19,9 @@ def parameter(name: str, kind: Any, shown: Any, default: Any = MISSING) -> inspe
     return inspect.Parameter(name, _KEYWORD, annotation=Annotated[kind, shown], default=given)
 
 
-def option_of(item: Field[Any]) -> str:
-    """The name of a field's option."""
-    return item.metadata.get("flag") or f"--{item.name.replace('_', '-')}"
+def names_of(item: Field[Any]) -> list[str]:
+    """The names of a field's option."""
+    return (item.metadata.get("flag") or f"--{item.name.replace('_', '-')}").split()
 
 
 def named(

@@ -4,9 +4,9 @@ app.py         the web application: the resources below a secret token
 security.py    who is let in: token, Host, Origin; the headers of every response
 resources.py   what each request returns
 state.py       what changes: links, counters, queues, buffers
-asked.py       requests that follow from the classes of operations
+asked.py       requests that follow from the classes of operations and measurements
 routing.py     what a scheme has decided: labels, table sizes, clusters, trees, parallel paths
-actions.py     impairments, scenarios, captures
+actions.py     scenarios, captures
 terminals.py   terminals in nodes
 endpoint.py    the description of a request, from which follow the routes and the OpenAPI document
 openapi.py     the OpenAPI document

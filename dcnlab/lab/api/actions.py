@@ -1,4 +1,4 @@
-"""What is done in a lab besides failures and measurements: impairments, scenarios, captures."""
+"""What is done in a lab besides operations and measurements: scenarios, captures."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ class Actions:
 
     def __init__(self, lab: Lab, resources: Resources) -> None:
         self._lab, self._resources = lab, resources
-
-    @endpoint("GET", "/impairments", returns="`links`: the links that have impairments, with their values.")
-    def impairments(self, _: Request) -> Response:
-        """The links that are impaired."""
-        return JSONResponse({"links": self._lab.impairments()})
 
     @endpoint(
         "POST", "/check", query={"events": {**BOOLEAN, "default": False}}, body=TEXT,

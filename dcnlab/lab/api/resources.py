@@ -92,7 +92,7 @@ class Resources:
         """One link."""
         return JSONResponse(self._links()[self._link(request.path_params["link"])])
 
-    # --- next hops and counters -----------------------------------------------
+    # --- next hops ------------------------------------------------------------
 
     @endpoint(
         "GET", "/next-hops/{server}", parameters={"server": SERVER},
@@ -111,16 +111,6 @@ class Resources:
             shares = {fabric.link_at(node, port): round(sent / total, 4) for port, sent in ports.items()}
             by_node[fabric.name(node)] = shares
         return JSONResponse(by_node)
-
-    @endpoint("GET", "/counters", returns="`at`: when, in seconds; `links`: bytes from a to b and from b to a.")
-    def counters(self, _: Request) -> Response:
-        """The bytes that every link has carried since the launch."""
-        return JSONResponse(self._lab.counters().to_json())
-
-    @endpoint("GET", "/stats", returns="As `dcnlab stats --json`.")
-    def stats(self, _: Request) -> Response:
-        """Counters of agents and of switches' ports."""
-        return JSONResponse(self._lab.stats().to_json())
 
     # --- measurements ---------------------------------------------------------
 

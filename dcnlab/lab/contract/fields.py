@@ -45,8 +45,9 @@ def argument(
     """Declare any other argument with its help text, inclusive limits, choices or pattern.
 
     With the unit ``s`` a scenario writes it as a duration (``200ms``).  ``flag`` replaces the option's
-    name on the command line, as in ``-6``.  A scenario gives a ``target`` in the value of the entry's key,
-    together with the servers; a ``file``, where it names one, is relative to the scenario's folder.
+    name on the command line, as in ``-6``, or its names, as in ``--follow -f``.  A scenario gives a ``target``
+    in the value of the entry's key, together with the servers; a ``file``, where it names one, is relative to
+    the scenario's folder.
     ``metavar`` and ``complete`` are as of :func:`word`; a request leaves out one that is ``optional`` and has
     its default.
     """
@@ -56,16 +57,17 @@ def argument(
     )  # fmt: skip
 
 
-def word(doc: str, metavar: str = "", complete: str = "", default: Any = dataclasses.MISSING) -> Any:
+def word(
+    doc: str, metavar: str = "", complete: str = "", default: Any = dataclasses.MISSING, **further: Any
+) -> Any:
     """Declare an argument that stands at its place on the command line, or with the type ``tuple[str, ...]``
     several words.
 
     The help shows ``metavar`` for it; the shell completes what the function ``complete`` of
     ``dcnlab/cli/parameters/completion.py`` finds.
     """
-    return dataclasses.field(
-        default=default, metadata={"doc": doc, "word": True, "metavar": metavar, "complete": complete}
-    )
+    about = {"doc": doc, "word": True, "metavar": metavar, "complete": complete, **further}
+    return dataclasses.field(default=default, metadata=about)
 
 
 def named(docs: Mapping[str, str]) -> Any:

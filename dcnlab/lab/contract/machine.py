@@ -1,4 +1,4 @@
-"""What a machine of a lab and the coordinator tell each other about links."""
+"""What a machine of a lab and the coordinator tell each other: about links, and what probes are asked."""
 
 from __future__ import annotations
 
@@ -96,6 +96,26 @@ class LinksSet:
             max((one.order_ms for one in machines), default=0.0),
             next((one.at_once for one in machines if one.at_once), ""),
         )
+
+
+@dataclass(frozen=True)
+class ProbeQuestion:
+    """Question number ``ask`` to a probe on another machine: a method, and its arguments as JSON."""
+
+    ask: int
+    method: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProbeAnswer:
+    """The answer to question number ``answer``: what the method returned, as JSON, or the error that it raised
+    with its exit code."""
+
+    answer: int
+    value: Any = None
+    error: str = ""
+    code: int = 0
 
 
 class LinkStateOfLab(Protocol):

@@ -1,7 +1,8 @@
 """What the guard does outside the sandbox for its session, when the user asks for it.
 
 The guard is in the machine's network namespace.  The session asks over a socket: one JSON object per packet,
-with descriptors beside, and one answer each, which repeats the question's ``serial``.
+with descriptors beside, and one answer each, which repeats the question's ``serial`` and has the ``error``, if
+there is one.
 
     forward                            a channel to a forwarder that is started again
     listen    port                     a listening socket at the loopback address
@@ -27,7 +28,6 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from dcnlab.lab.emulation.outside import Opened
 from dcnlab.lab.options.exposure import LOCAL_ADDRESS
@@ -40,8 +40,6 @@ NAT_PROGRAM = "slirp4netns"
 _SIOCGIFADDR, _IFF_UP = 0x8915, 0x1
 _LONGEST = 1 << 16
 _NAT_TIMEOUT = 10.0
-
-Answer = tuple[dict[str, Any], list[int]]
 
 
 class Refusal(Exception):
@@ -73,34 +71,34 @@ class Broker:
             return False
         request = json.loads(data)
         serial = request.pop("serial")
-        serve: Callable[..., Answer] = getattr(self, f"_{request.pop('op')}")
+        serve: Callable[..., list[int]] = getattr(self, f"_{request.pop('op')}")
         try:
-            message, handed = serve(descriptors, **request)
+            handed, problem = serve(descriptors, **request), ""
         except (Refusal, OSError) as error:  # the guard goes on: the lab ends with it
-            message, handed = {"error": str(error)}, []
+            handed, problem = [], str(error)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        socket.send_fds(self._connection, [json.dumps({**message, "serial": serial}).encode()], handed)
+        socket.send_fds(self._connection, [json.dumps({"error": problem, "serial": serial}).encode()], handed)
         for descriptor in handed:
             os.close(descriptor)
         return True
 
     # --- requests ---------------------------------------------------------------
 
-    def _forward(self, _: list[int]) -> Answer:
+    def _forward(self, _: list[int]) -> list[int]:
         if self._opened is None or not self._opened.remotes:
             raise Refusal("the controller of this lab is not a remote one")
-        return {}, [self._opened.renew_forwarder()]
+        return [self._opened.renew_forwarder()]
 
-    def _listen(self, _: list[int], port: int) -> Answer:
+    def _listen(self, _: list[int], port: int) -> list[int]:
         try:
             listener = socket.create_server((LOCAL_ADDRESS, port))
         except OSError as error:
             raise Refusal(f"expose: cannot listen at {LOCAL_ADDRESS}:{port}: {error.strerror}") from None
-        return {}, [listener.detach()]
+        return [listener.detach()]
 
-    def _nat(self, _: list[int]) -> Answer:
+    def _nat(self, _: list[int]) -> list[int]:
         """Start the program that carries packets out, in the lab's process namespace, with which it ends.
 
         The shell ends at once, so that init reaps the program: the kernel ends a process namespace only when
@@ -121,9 +119,9 @@ class Broker:
                 raise Refusal(f"nat: {NAT_PROGRAM} did not start; its message is in the lab's log")
         finally:
             os.close(ready)
-        return {}, []
+        return []
 
-    def _take(self, descriptors: list[int], interface: str) -> Answer:
+    def _take(self, descriptors: list[int], interface: str) -> list[int]:
         if interface in self._taken:
             raise Refusal(f"{interface} is attached already")
         device = self._find(interface)
@@ -131,15 +129,15 @@ class Broker:
             raise Refusal(f"{interface} has the address {address}, so this machine uses it: remove that first")
         self._move(interface, self._home, descriptors[0])
         self._taken[interface] = _Taken(os.dup(descriptors[0]), bool(device.flags & _IFF_UP))
-        return {}, []
+        return []
 
-    def _give(self, _: list[int], interface: str) -> Answer:
+    def _give(self, _: list[int], interface: str) -> list[int]:
         if interface not in self._taken:
             raise Refusal(f"{interface} is not attached")
         self._give_back(interface)
-        return {}, []
+        return []
 
-    def _tunnels(self, _: list[int], lines: list[str], namespaces: list[str]) -> Answer:
+    def _tunnels(self, _: list[int], lines: list[str], namespaces: list[str]) -> list[int]:
         """``NETNS`` in a line stands for the folder of the lab's namespaces."""
         folder = f"/proc/{self._init}/root/run/netns"
         _number(f"{folder}/{name}" for name in namespaces)
@@ -154,9 +152,9 @@ class Broker:
             if "not permitted" in reason:
                 reason = "they need root on every machine: run its worker as root"
             raise Refusal(f"links to other machines: {reason}")
-        return {}, []
+        return []
 
-    def _untunnel(self, _: list[int], port: int) -> Answer:
+    def _untunnel(self, _: list[int], port: int) -> list[int]:
         """TCP connections that nobody ended keep a dead part's namespaces, and its devices, for two minutes."""
         with Netlink() as kernel:
             for namespace in kernel.namespaces():
@@ -164,7 +162,7 @@ class Broker:
                     for index, used in kernel.vxlan_ports(namespace).items():
                         if used == port:
                             kernel.remove(index, namespace)
-        return {}, []
+        return []
 
     # --- interfaces ---------------------------------------------------------------
 

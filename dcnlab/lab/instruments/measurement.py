@@ -49,6 +49,10 @@ class Measurement(ABC, Generic[R]):
     interruptible: ClassVar[bool] = False
     #: Whether what it finds depends on how fast the machine is: a verdict then says whether that was enough.
     timed: ClassVar[bool] = True
+    #: A request of the HTTP interface beside ``POST /measurements/NAME``, such as ``GET /stats``, and what it
+    #: returns, in words.
+    http: ClassVar[str] = ""
+    returns: ClassVar[str] = "The result."
     #: Command lines for the help; LAB stands for a lab's name.
     examples: ClassVar[tuple[str, ...]] = ()
 

@@ -113,6 +113,19 @@ class _Sink:
         return int(struct.unpack_from("I", info, 4 * _DROPS)[0])
 
 
+@dataclass(frozen=True)
+class Progressed:
+    """Packets that a machine has sent and received so far, those received twice and refused; ``idle``: the
+    seconds since the last one came, ``last``: when that was, in its monotonic seconds."""
+
+    sent: int
+    received: int
+    duplicated: int
+    refused: int
+    idle: float
+    last: float
+
+
 class OverloadProbe(Probe):
     """The servers of one machine that send and receive; they work in a thread of their own."""
 
@@ -140,17 +153,16 @@ class OverloadProbe(Probe):
         self._thread = threading.Thread(target=self._transfer, daemon=True)
         self._thread.start()
 
-    def state(self) -> dict[str, Any]:
-        """Packets sent and received so far, those received twice and refused, whether all are sent, and when
-        the last one came, in monotonic seconds."""
-        return {
-            "sent": sum(source.sent for source in self._sources),
-            "received": len(self._seen),
-            "duplicated": self._duplicated,
-            "refused": sum(sink.dropped for sink in self._sinks),
-            "idle": time.monotonic() - self._last,
-            "last": self._last,
-        }
+    def state(self) -> Progressed:
+        """What has been sent and received so far."""
+        return Progressed(
+            sent=sum(source.sent for source in self._sources),
+            received=len(self._seen),
+            duplicated=self._duplicated,
+            refused=sum(sink.dropped for sink in self._sinks),
+            idle=time.monotonic() - self._last,
+            last=self._last,
+        )
 
     def congestion(self) -> dict[str, int]:
         """The counters of this machine that show congestion."""
@@ -223,17 +235,17 @@ class Traffic:
             probe.begin(flows, self.frames)
         while True:
             states = at_once(self.probes, lambda probe: probe.state())
-            received = sum(one["received"] for one in states)
+            received = sum(one.received for one in states)
             progress(received, total)
-            unsent = total - sum(one["sent"] for one in states)
-            if received >= total or self._over(min(one["idle"] for one in states), unsent):
+            unsent = total - sum(one.sent for one in states)
+            if received >= total or self._over(min(one.idle for one in states), unsent):
                 break
             time.sleep(_LOOK)
-        last = max(one["last"] - probe.ahead for one, probe in zip(states, self.probes, strict=True))
-        seconds, sent = max(1e-9, last - begun), sum(one["sent"] for one in states)
+        last = max(one.last - probe.ahead for one, probe in zip(states, self.probes, strict=True))
+        seconds, sent = max(1e-9, last - begun), sum(one.sent for one in states)
         return Delivery(
-            sent, received, total - sent, sum(one["duplicated"] for one in states),
-            sum(one["refused"] for one in states), round(seconds, 2),
+            sent, received, total - sent, sum(one.duplicated for one in states),
+            sum(one.refused for one in states), round(seconds, 2),
             round(received * PAYLOAD * 8 / seconds / 1e6, 2),
         )  # fmt: skip
 

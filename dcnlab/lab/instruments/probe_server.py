@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from dcnlab.lab.contract import codec
+from dcnlab.lab.contract.machine import ProbeAnswer, ProbeQuestion
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.probe import Probe
@@ -21,7 +23,7 @@ def methods(kind: type[Probe]) -> dict[str, Callable[..., Any]]:
     return {name: item for name, item in functions.items() if name not in vars(Probe)}
 
 
-def encode(method: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def encode(method: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> JsonObject:
     """The arguments of a method by name, as JSON."""
     bound = inspect.signature(method).bind(None, *values, **named).arguments
     return {name: codec.encode(value) for name, value in list(bound.items())[1:]}
@@ -38,14 +40,16 @@ def find(module: str, name: str) -> type[Probe]:
 def serve(call: Call, probe: Probe) -> None:
     """Answer what another machine asks a probe of this one for, until that leaves.
 
-    ``{"ask": number, "method": ..., "arguments": {}}`` is answered with ``{"answer": number, "value": ...}``,
-    or with ``"error"`` and its ``"code"``; ``{"stop": true}`` says that the measurement is to end early.
+    A :class:`ProbeQuestion` is answered with a :class:`ProbeAnswer`; ``{"stop": true}``: the measurement
+    is to end early.
     """
     call.progress({"serves": True})
     try:
         for message in call.messages():
             if "ask" in message:
-                threading.Thread(target=_answer, args=(call, probe, message), daemon=True).start()
+                threading.Thread(
+                    target=_answer, args=(call, probe, codec.decode_fields(ProbeQuestion, message)), daemon=True
+                ).start()
             else:
                 probe.context.stop()
     finally:
@@ -53,17 +57,17 @@ def serve(call: Call, probe: Probe) -> None:
         probe.close()
 
 
-def _answer(call: Call, probe: Probe, message: Mapping[str, Any]) -> None:
+def _answer(call: Call, probe: Probe, question: ProbeQuestion) -> None:
     """Answer one question, in a thread of its own: some take long."""
-    answer: dict[str, Any]
+    number = question.ask
     try:
-        answer = {"value": _asked(probe, message["method"], message["arguments"])}
+        answer = ProbeAnswer(number, _asked(probe, question.method, question.arguments))
     except LabError as error:
-        answer = {"error": str(error), "code": error.exit_code}
+        answer = ProbeAnswer(number, error=str(error), code=error.exit_code)
     except Exception as error:  # who asks must not wait for ever
-        answer = {"error": f"{type(error).__name__}: {error}", "code": LabError.exit_code}
+        answer = ProbeAnswer(number, error=f"{type(error).__name__}: {error}", code=LabError.exit_code)
     with contextlib.suppress(OSError):  # who asked has left
-        call.progress({"answer": message["ask"], **answer})
+        call.progress(codec.encode(answer))
 
 
 def _asked(probe: Probe, name: str, arguments: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from dcnlab.lab.contract.keys import KeysFound, Replica, StoredKey
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import bulk, placement
-from dcnlab.lab.kv.store import LARGEST, Message, receive, send
+from dcnlab.lab.kv.store import LARGEST, Reply, Request, receive, send
 from topos.fabric import Fabric
 
 
@@ -25,17 +25,17 @@ class Copy:
     """A replica server of a key and its reply; None when it does not answer."""
 
     server: int
-    reply: Message | None
+    reply: Reply | None
 
     @property
     def version(self) -> int:
         """The version of its copy; 0 without one."""
-        return int(self.reply.get("version", 0)) if self.reply else 0
+        return self.reply.version if self.reply else 0
 
     @property
     def size(self) -> int | None:
         """Bytes of the value; None without one."""
-        return self.reply.get("size") if self.reply else None
+        return self.reply.size if self.reply else None
 
 
 class Ring:
@@ -58,10 +58,9 @@ class Ring:
         replica_servers = placement.replica_servers(self._fabric, key)
         if not 1 <= replicas <= len(replica_servers):
             raise UsageError(f"replicas are 1 to {len(replica_servers)}, not {replicas}")
-        message: Message = {"op": "put", "key": key.hex(), "version": time.time_ns()}
+        message = Request("put", key.hex(), time.time_ns(), None if value is None else len(value))
         if value is None:
             return [server for server in replica_servers if self._try(origin, server, message) is not None]
-        message["size"] = len(value)
         stored: list[int] = []
         for server in replica_servers:
             if len(stored) < replicas and self._try(origin, server, message, value) is not None:
@@ -76,7 +75,7 @@ class Ring:
         newest = max(copies, key=lambda copy: copy.version)
         if newest.size is None:
             return None
-        answer = self._try(origin, newest.server, {"op": "get", "key": key.hex()})
+        answer = self._try(origin, newest.server, Request("get", key.hex()))
         if answer is None:
             raise LabError(f"{self._fabric.name(newest.server)} stopped answering")
         return newest.server, answer[1]
@@ -84,14 +83,14 @@ class Ring:
     def copies(self, key: bytes, origin: int) -> list[Copy]:
         """The replies of the replica servers of a key, in their order."""
         replica_servers = placement.replica_servers(self._fabric, key)
-        answers = self._ask_all(origin, replica_servers, {"op": "stat", "key": key.hex()})
+        answers = self._ask_all(origin, replica_servers, Request("stat", key.hex()))
         return [Copy(server, answers[server]) for server in replica_servers]
 
     def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
         """All keys that can be reached: per key the servers with its newest version, and its size."""
-        holders: dict[bytes, dict[int, list[int]]] = {}
-        for server, answer in self._ask_all(origin, sorted(self._asked), {"op": "list"}).items():
-            for key, held in (answer or {}).get("keys", {}).items():
+        holders: dict[bytes, dict[int, tuple[int, int]]] = {}
+        for server, answer in self._ask_all(origin, sorted(self._asked), Request("list")).items():
+            for key, held in (answer.keys if answer else {}).items():
                 holders.setdefault(bytes.fromhex(key), {})[server] = held
         newest = {key: max(version for version, _ in held.values()) for key, held in holders.items()}
         return {
@@ -99,7 +98,7 @@ class Ring:
             for key, held in sorted(holders.items())
         }
 
-    def _ask_all(self, origin: int, servers: Iterable[int], message: Message) -> dict[int, Message | None]:
+    def _ask_all(self, origin: int, servers: Iterable[int], message: Request) -> dict[int, Reply | None]:
         """Ask all at once, so that all servers that are down cost one time-out together."""
         servers = list(servers)
         with ThreadPoolExecutor(max_workers=placement.MAX_REPLICAS) as pool:
@@ -107,14 +106,14 @@ class Ring:
         return {s: None if answer is None else answer[0] for s, answer in zip(servers, answers, strict=True)}
 
     def _try(
-        self, origin: int, server: int, message: Message, value: bytes = b""
-    ) -> tuple[Message, bytes] | None:
+        self, origin: int, server: int, message: Request, value: bytes = b""
+    ) -> tuple[Reply, bytes] | None:
         """Ask a server's store from another server; None when it does not answer."""
         self._asked.add(server)
         try:
             with self._connect(origin, server) as connection, connection.makefile("rwb") as stream:
                 send(stream, message, value)
-                return receive(stream, body=message["op"] == "get")
+                return receive(stream, Reply, body=message.op == "get")
         except (OSError, ValueError):
             return None
 

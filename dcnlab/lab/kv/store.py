@@ -1,10 +1,10 @@
 """The store of one server: keys and values in memory, served over TCP in the lab's network.
 
-A request is one line of JSON, then ``size`` bytes; so is the answer:
+A :class:`Request` is one line of JSON, then ``size`` bytes; so is the :class:`Reply`:
 
-    {"op": "put", "key": "<hex>", "version": 17, "size": 3}   and the value; without ``size`` it deletes
-    {"op": "stat" | "get", "key": "<hex>"}                    {"version": 17, "size": 3} and, for get, the value
-    {"op": "list"}                                            {"keys": {"<hex>": [17, 3], ...}}
+    put          a key as hexadecimal digits, a version, and the value; without ``size`` it deletes
+    stat, get    the version and the size of a key, and for get the value
+    list         of every key its version and size
 
 A newer version replaces an older one.  A deleted key keeps its version, without a ``size``.
 """
@@ -15,16 +15,36 @@ import json
 import socket
 import socketserver
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from io import BufferedIOBase
-from typing import Any
+from typing import TypeVar
+
+from dcnlab.lab.contract.codec import decode_fields
 
 PORT = 7411
 LARGEST = 64 << 20
 _LONGEST_LINE = 1 << 20
 _TIMEOUT = 3.0
+M = TypeVar("M", "Request", "Reply")
 
-Message = dict[str, Any]
+
+@dataclass(frozen=True)
+class Request:
+    """What a store is asked for."""
+
+    op: str
+    key: str = ""
+    version: int = 0
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What it answers; without a version there is no such key."""
+
+    version: int = 0
+    size: int | None = None
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +54,9 @@ class Item:
     version: int
     value: bytes | None
 
-    def header(self) -> Message:
-        """The fields that precede the bytes."""
-        return {"version": self.version} | ({} if self.value is None else {"size": len(self.value)})
+    def header(self) -> Reply:
+        """What precedes the bytes."""
+        return Reply(self.version, None if self.value is None else len(self.value))
 
 
 class Store(socketserver.ThreadingTCPServer):
@@ -58,10 +78,10 @@ class Store(socketserver.ThreadingTCPServer):
             if key not in self.items or self.items[key].version < item.version:
                 self.items[key] = item
 
-    def listing(self) -> dict[str, list[int]]:
+    def listing(self) -> dict[str, tuple[int, int]]:
         """Version and size of every value."""
         with self.lock:
-            return {k: [it.version, len(it.value)] for k, it in self.items.items() if it.value is not None}
+            return {k: (it.version, len(it.value)) for k, it in self.items.items() if it.value is not None}
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -71,44 +91,43 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         try:
-            request, body = receive(self.rfile)
+            request, body = receive(self.rfile, Request)
             answer, value = self._answer(request, body)
             send(self.wfile, answer, value)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError):
             return
 
-    def _answer(self, request: Message, body: bytes) -> tuple[Message, bytes]:
+    def _answer(self, request: Request, body: bytes) -> tuple[Reply, bytes]:
         store = self.server
         assert isinstance(store, Store)
-        match request["op"]:
+        match request.op:
             case "put":
-                store.put(
-                    str(request["key"]), Item(int(request["version"]), body if "size" in request else None)
-                )
-                return {}, b""
+                store.put(request.key, Item(request.version, None if request.size is None else body))
+                return Reply(), b""
             case "stat" | "get" as op:
-                item = store.items.get(str(request["key"]))
+                item = store.items.get(request.key)
                 value = item.value if item is not None and op == "get" else None
-                return ({} if item is None else item.header()), value or b""
+                return (Reply() if item is None else item.header()), value or b""
             case "list":
-                return {"keys": store.listing()}, b""
-        raise ValueError(request["op"])
+                return Reply(keys=store.listing()), b""
+        raise ValueError(request.op)
 
 
-def send(stream: BufferedIOBase, message: Message, body: bytes = b"") -> None:
+def send(stream: BufferedIOBase, message: Request | Reply, body: bytes = b"") -> None:
     """Write one line and the bytes after it."""
-    stream.write(json.dumps(message).encode() + b"\n")
+    stream.write(json.dumps(asdict(message)).encode() + b"\n")
     stream.write(body)
     stream.flush()
 
 
-def receive(stream: BufferedIOBase, body: bool = True) -> tuple[Message, bytes]:
+def receive(stream: BufferedIOBase, kind: type[M], body: bool = True) -> tuple[M, bytes]:
     """Read one line and, with ``body``, as many bytes as it announces; ValueError for anything else."""
     line = stream.readline(_LONGEST_LINE)
-    message = json.loads(line)
-    if not isinstance(message, dict):
-        raise ValueError("not an object")
-    size = int(message.get("size", 0)) if body else 0
+    try:
+        message = decode_fields(kind, json.loads(line))
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"no {kind.__name__}: {error}") from None
+    size = message.size or 0 if body else 0
     if not 0 <= size <= LARGEST:
         raise ValueError("too large")
     data = stream.read(size)

@@ -14,8 +14,9 @@ from typing import Any, TypeVar, get_type_hints
 
 from dcnlab.lab import naming
 from dcnlab.lab.contract import codec
-from dcnlab.lab.contract.machine import Apply, LinksSet, MachineUnreachable
+from dcnlab.lab.contract.machine import Apply, LinksSet, MachineUnreachable, ProbeAnswer, ProbeQuestion
 from dcnlab.lab.contract.operation import Operation
+from dcnlab.lab.contract.values import JsonObject
 from dcnlab.lab.control import rpc
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.coordinator.lab import Coordinator
@@ -119,7 +120,7 @@ class RemoteMachine(RemotePart):
         serves, answers, left = Future[None](), _Answers(context), threading.Event()
         wanted = ServeProbe(kind.__module__, kind.__name__, tuple(plugins.loaded()))
 
-        def hear(value: dict[str, Any]) -> None:
+        def hear(value: JsonObject) -> None:
             if "serves" in value:
                 serves.set_result(None)
             else:
@@ -159,39 +160,39 @@ class _Answers:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._numbers = itertools.count()
-        self._waiting: dict[int, queue.Queue[dict[str, Any]]] = {}
+        self._waiting: dict[int, queue.Queue[ProbeAnswer]] = {}
 
-    def ask(self, asking: Asking, method: str, arguments: dict[str, Any]) -> Any:
+    def ask(self, asking: Asking, method: str, arguments: JsonObject) -> Any:
         """The answer as JSON; LabError and UsageError as the probe raises them."""
         number = next(self._numbers)
         answer = self._waiting[number] = queue.Queue()
         if asking.result.done():
             raise asking.result.exception() or LabError(_ENDED)
-        asking.send({"ask": number, "method": method, "arguments": arguments})
-        value = answer.get()
+        asking.send(codec.encode(ProbeQuestion(number, method, arguments)))
+        told = answer.get()
         del self._waiting[number]
-        if "error" in value:
-            raise (UsageError if value.get("code") == UsageError.exit_code else LabError)(value["error"])
-        return value["value"]
+        if told.error:
+            raise (UsageError if told.code == UsageError.exit_code else LabError)(told.error)
+        return told.value
 
-    def hear(self, value: dict[str, Any]) -> None:
+    def hear(self, value: JsonObject) -> None:
         """A message of the probe: an answer, or progress."""
         if "answer" in value:
-            self._waiting[value["answer"]].put(value)
+            self._waiting[value["answer"]].put(codec.decode_fields(ProbeAnswer, value))
         else:
             self._context.progress(**value)
 
     def end(self, ended: Future[Any]) -> None:
         """Tell all who wait why nothing comes any more."""
         error = str(ended.exception() or _ENDED)
-        for answer in list(self._waiting.values()):  # others may ask meanwhile
-            answer.put({"error": error})
+        for number, answer in list(self._waiting.items()):  # others may ask meanwhile
+            answer.put(ProbeAnswer(number, error=error))
 
 
 def _proxy(kind: Any) -> Any:
     """A class with the methods of a probe, each of which asks the probe on the other machine."""
 
-    def begin(self: Any, ask: Callable[[str, dict[str, Any]], Any]) -> None:
+    def begin(self: Any, ask: Callable[[str, JsonObject], Any]) -> None:
         self._other = ask
 
     def asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:

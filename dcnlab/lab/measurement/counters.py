@@ -54,6 +54,8 @@ class Counters(Measurement[CountersResult]):
 
     name: ClassVar[str] = "counters"
     timed: ClassVar[bool] = False
+    http: ClassVar[str] = "GET /counters"
+    returns: ClassVar[str] = "`at`: when, in seconds; `links`: bytes from a to b and from b to a."
     examples: ClassVar[tuple[str, ...]] = ("dcnlab counters LAB",)
 
     def run(self, lab: MeasuredLab, context: Context) -> CountersResult:

@@ -79,6 +79,8 @@ class Stats(Measurement[StatsResult]):
 
     name: ClassVar[str] = "stats"
     timed: ClassVar[bool] = False
+    http: ClassVar[str] = "GET /stats"
+    returns: ClassVar[str] = "As `dcnlab stats --json`."
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stats LAB", "dcnlab stats LAB --json")
 
     def run(self, lab: MeasuredLab, context: Context) -> StatsResult:

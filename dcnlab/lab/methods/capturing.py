@@ -127,9 +127,6 @@ class CaptureOperations(Asking):
         """
         from dcnlab.lab.operations import capture
 
-        if count is not None and count < 1:
-            raise UsageError(f"count must be at least 1, not {count}")
-        if switch and node != "controller":
-            raise UsageError("switch needs `controller` instead of a node")
         wanted = capture.Capture(node, port, ("-U", "-w", "-"), count, tuple(expression.split()), switch)
+        wanted.check()
         return Capture(self.path, node, port, Path(file), wanted)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.contract.operation import OPTIONAL, Operation, Route
+from dcnlab.lab.contract.fields import argument, word
+from dcnlab.lab.contract.operation import Operation, Route
 from dcnlab.lab.contract.programs import Exit
 from dcnlab.lab.errors import UsageError
 
@@ -28,12 +29,24 @@ class Capture(Operation[Exit]):
     route: ClassVar[Route] = Route.NODE
     descriptors: ClassVar[int] = 3
 
-    node: str
-    port: int | None = None
+    node: str = word(
+        "h3, s0, coordinates; or the connections to the controller.", "NODE|controller", complete="nodes"
+    )
+    port: int | None = argument("One port of the node (default: all).", default=None)
     options: tuple[str, ...] = ()
-    count: int | None = None
-    expression: tuple[str, ...] = ()
-    switch: str = field(default="", metadata=OPTIONAL)
+    count: int | None = argument("Stop after this many packets.", default=None, low=1)
+    expression: tuple[str, ...] = word(
+        "A tcpdump filter: icmp, 'udp port 53'.", "[FILTER...]", "nothing", default=()
+    )
+    switch: str = argument(
+        "With controller: only the messages of this switch.", default="", metavar="SWITCH", optional=True
+    )
+
+    def check(self) -> None:
+        """Refuse a switch beside a node."""
+        super().check()
+        if self.switch and self.node != "controller":
+            raise UsageError("--switch needs `controller` instead of a node")
 
     def perform(self, lab: LocalMachine, call: Call) -> Exit:
         from dcnlab.lab.capture import command

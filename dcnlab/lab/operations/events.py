@@ -6,6 +6,7 @@ import select
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import argument
 from dcnlab.lab.contract.lab import Events as Answer
 from dcnlab.lab.contract.operation import Operation
 from dcnlab.lab.errors import UsageError
@@ -33,9 +34,13 @@ class Events(Operation[Answer]):
     by_hand: ClassVar[bool] = True
     records: ClassVar[bool] = False
 
-    follow: bool = False
-    after: int = 0
-    kinds: tuple[str, ...] = ()
+    follow: bool = argument(
+        "Print new events as they happen, until the lab ends.", default=False, flag="--follow -f"
+    )
+    after: int = argument("Only events after the one with this number.", default=0, low=0)
+    kinds: tuple[str, ...] = argument(
+        "Only events of this kind, such as link or converged; repeat it for more.", default=(), flag="--kind"
+    )
 
     def perform(self, lab: Coordinator, call: Call) -> Answer:
         from dcnlab.lab.events.kinds import KINDS

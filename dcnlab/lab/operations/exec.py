@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import word
 from dcnlab.lab.contract.operation import OPTIONAL, Operation, Route
 from dcnlab.lab.contract.programs import Exit
 from dcnlab.lab.errors import UsageError
@@ -29,8 +30,10 @@ class Exec(Operation[Exit]):
     route: ClassVar[Route] = Route.NODE
     descriptors: ClassVar[int] = 3
 
-    node: str
-    words: tuple[str, ...]
+    node: str = word("h3, s0, '(1,1)', an IPv4 address; or several: 'h*', 'h[0-3]', h0,h3.", complete="nodes")
+    words: tuple[str, ...] = word(
+        "Program and arguments; names of servers become their addresses.", "COMMAND...", "nothing"
+    )
     program: Program | None = field(default=None, metadata=OPTIONAL)
     terminal: str = field(default="", metadata=OPTIONAL)
 

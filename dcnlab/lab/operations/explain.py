@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.contract.fields import argument
+from dcnlab.lab.contract.fields import argument, word
 from dcnlab.lab.contract.operation import Operation
 from dcnlab.lab.contract.switches import PathStep
 
@@ -25,9 +25,12 @@ class Explain(Operation[list[PathStep]]):
         "The steps: node, reason, the entry that decides, whether it is installed, which it overrides."
     )
 
-    a: str
-    b: str
-    follow: str = argument("Which branch.", default="heaviest", choices=("heaviest", "first"))
+    a: str = word("The source.", complete="servers")
+    b: str = word("The destination.", complete="servers")
+    follow: str = argument(
+        "Where several next hops have weights: the heaviest, or the first.",
+        default="heaviest", choices=("heaviest", "first"), metavar="heaviest|first",
+    )  # fmt: skip
 
     def perform(self, lab: Coordinator, call: Call) -> list[PathStep]:
         from dcnlab.lab.inspection import live_path

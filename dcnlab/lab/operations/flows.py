@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import word
 from dcnlab.lab.contract.operation import Operation, Route
 from dcnlab.lab.contract.switches import FlowEntries
 
@@ -26,7 +27,7 @@ class Flows(Operation[FlowEntries]):
         "`flows`: table, priority, match, actions, cookie, packets, bytes, seconds; `at`: when."
     )
 
-    switch: str = field(metadata={"called": "node"})
+    switch: str = word("s0, or coordinates.", complete="switches", called="node")
 
     def perform(self, lab: LocalMachine, call: Call) -> FlowEntries:
         from dcnlab.lab.inspection import flows

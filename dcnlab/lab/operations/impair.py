@@ -40,7 +40,7 @@ class Impair(LinkOperation[ImpairedLinks]):
     name: ClassVar[str] = "impair"
     by_hand: ClassVar[bool] = True
     route: ClassVar[Route] = Route.EVERYWHERE
-    http: ClassVar[str] = "POST /links/{link}/impair"
+    http: ClassVar[str] = "POST /links/{link}/impair, GET /impairments"
     returns: ClassVar[str] = "As `dcnlab impair --json`."
     examples: ClassVar[tuple[str, ...]] = (
         "dcnlab impair LAB link h0 s4 --delay 5ms --jitter 1ms --loss 1% --rate 50Mbit",

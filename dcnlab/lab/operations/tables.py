@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dcnlab.lab.contract.fields import word
 from dcnlab.lab.contract.operation import Operation, Route
 from dcnlab.lab.contract.switches import TableComparison
 
@@ -23,7 +24,7 @@ class Tables(Operation[TableComparison]):
     http: ClassVar[str] = "GET /nodes/{node}/table"
     returns: ClassVar[str] = "`predicted` by the scheme; `installed` and `equal`: null for servers."
 
-    node: str
+    node: str = word("h3, s0 or coordinates.", complete="nodes")
 
     def perform(self, lab: LocalMachine, call: Call) -> TableComparison:
         from dcnlab.lab.inspection import tables

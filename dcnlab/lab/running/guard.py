@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.errors import LabError, UsageError
@@ -52,27 +52,30 @@ class Guard:
         limit = _LIMITS.get(op, _LIMIT)
         with self._lock:
             try:
-                answer, answered = self._asked({"op": op, **arguments}, descriptors, time.monotonic() + limit)
+                error, answered = self._asked({"op": op, **arguments}, descriptors, time.monotonic() + limit)
             except TimeoutError:
                 raise LabError(f"the lab's guard does not answer within {limit:g} s") from None
-            except OSError as error:
-                raise LabError(f"the lab's guard does not answer: {error.strerror}") from None
-        if "error" in answer:
-            raise UsageError(answer["error"])
+            except OSError as failure:
+                raise LabError(f"the lab's guard does not answer: {failure.strerror}") from None
+        if error:
+            raise UsageError(error)
         return answered
 
     def _asked(
-        self, question: dict[str, Any], descriptors: Sequence[int], end: float
-    ) -> tuple[dict[str, Any], list[int]]:
-        """The answer to a question; those to earlier ones, for which nobody waits any more, are dropped."""
+        self, question: Mapping[str, Any], descriptors: Sequence[int], end: float
+    ) -> tuple[str, list[int]]:
+        """The error and the descriptors that answer a question; those to earlier ones, for which nobody waits
+        any more, are dropped."""
         serial = next(self._serials)
         self._socket.settimeout(max(0.001, end - time.monotonic()))
         socket.send_fds(self._socket, [json.dumps({**question, "serial": serial}).encode()], descriptors)
         while True:
             self._socket.settimeout(max(0.001, end - time.monotonic()))
             data, answered, _, _ = socket.recv_fds(self._socket, _LONGEST, 1)
-            answer = json.loads(data) if data else {"error": "the lab's guard has ended"}
-            if not data or answer.pop("serial") == serial:
-                return answer, list(answered)
+            if not data:
+                return "the lab's guard has ended", list(answered)
+            answer = json.loads(data)
+            if answer["serial"] == serial:
+                return answer["error"], list(answered)
             for late in answered:
                 os.close(late)

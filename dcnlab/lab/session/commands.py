@@ -35,15 +35,16 @@ class Commands:
     def summaries(self) -> dict[str, str]:
         """What each command does, by its name."""
         if self._summaries is None:
-            self._summaries = self._ask({})
+            self._summaries = self._ask(None)
         return self._summaries or {}
 
     def run(self, argv: list[str]) -> None:
         """Run a command to its end."""
-        self._ask({"words": argv})
+        self._ask(argv)
 
-    def _ask(self, request: dict[str, Any]) -> Any:
-        self._connection.send(json.dumps(request).encode())
+    def _ask(self, argv: list[str] | None) -> Any:
+        """Have a command run, or with None ask for all that there are."""
+        self._connection.send(json.dumps(argv).encode())
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the command, which then answers
                 answer = self._connection.recv(_LARGEST)
@@ -56,7 +57,7 @@ def offer(connection: socket.socket, offered: Offered) -> None:
     def serve() -> None:
         with contextlib.suppress(OSError):
             while request := connection.recv(_LARGEST):
-                argv = json.loads(request).get("words")
+                argv = json.loads(request)
                 answer = offered.summaries() if argv is None else {}
                 if argv is not None:
                     offered.run(argv)

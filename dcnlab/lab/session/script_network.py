@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from dcnlab.lab.emulation.mininet import LabNet, shape_of
+from dcnlab.lab.emulation.mininet import LabNet
+from dcnlab.lab.emulation.mininet_nodes import shape_of
 from dcnlab.lab.errors import LabError
 
 #: How Mininet names what its ``custom`` makes of a class.

@@ -17,11 +17,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.instruments.fidelity.observation import AGENTS, CONTROL, DELAYS, PROGRAMS, SWITCHES
+from dcnlab.lab.instruments.fidelity.observation import (
+    AGENTS,
+    CONTROL,
+    DELAYS,
+    PROGRAMS,
+    SWITCHES,
+    Observation,
+    PartSeen,
+)
 from dcnlab.lab.instruments.packets import packet_sockets
 
 #: Seconds between two timers, and between two looks at processes and queues, of which looking takes at most a
@@ -78,7 +86,7 @@ class _Watcher:
             self.begun[request["begin"]] = self._now(dropped)
             return {}
         begun = self.begun.pop(request["end"], None)
-        return None if begun is None else self._between(begun, self._now(dropped))
+        return None if begun is None else asdict(self._between(begun, self._now(dropped)))
 
     def run(self) -> None:
         """Serve until standard input ends."""
@@ -136,44 +144,43 @@ class _Watcher:
             Counter(self.late), self.late_sum, self.queued, self.looks, lost,
         )  # fmt: skip
 
-    def _between(self, then: _Counters, now: _Counters) -> dict[str, Any]:
-        """An observation as JSON."""
+    def _between(self, then: _Counters, now: _Counters) -> Observation:
+        """What was seen between two moments."""
         seconds = max(1e-6, now.at - then.at)
         stat = [(after - before) / _HZ for after, before in zip(now.stat, then.stat, strict=True)]
         late = now.late - then.late
         count = late.total() or 1
         own = [after - before for after, before in zip(now.own, then.own, strict=True)]
-        return {
-            "seconds": seconds,
-            "processors": len(os.sched_getaffinity(0)),
-            "busy": sum(stat) - stat[_IDLE] - stat[_IO] - stat[_STEAL],
-            "interrupts": stat[_IRQ] + stat[_SOFTIRQ],
-            "stolen": stat[_STEAL],
-            "throttled": now.throttled - then.throttled,
-            "parts": self._parts(then.threads, now.threads, seconds),
-            "late_mean": (now.late_sum - then.late_sum) / count,
-            "late_least": _lateness(min(late, default=0)),
-            "late_waited": own[1] / 1e9 / max(1, own[2]),
-            "late_p99": _quantile(late, 0.99),
-            "queued_bytes": (now.queued - then.queued) / max(1, now.looks - then.looks),
-            "dropped": max(0, now.dropped - then.dropped),
-        }
+        return Observation(
+            seconds=seconds,
+            processors=len(os.sched_getaffinity(0)),
+            busy=sum(stat) - stat[_IDLE] - stat[_IO] - stat[_STEAL],
+            interrupts=stat[_IRQ] + stat[_SOFTIRQ],
+            stolen=stat[_STEAL],
+            throttled=now.throttled - then.throttled,
+            parts=self._parts(then.threads, now.threads, seconds),
+            late_mean=(now.late_sum - then.late_sum) / count,
+            late_least=_lateness(min(late, default=0)),
+            late_waited=own[1] / 1e9 / max(1, own[2]),
+            late_p99=_quantile(late, 0.99),
+            queued_bytes=(now.queued - then.queued) / max(1, now.looks - then.looks),
+            dropped=max(0, now.dropped - then.dropped),
+        )
 
     def _parts(
         self, then: dict[tuple[int, int], Times], now: dict[tuple[int, int], Times], seconds: float
-    ) -> dict[str, Any]:
-        by_part: dict[str, dict[str, float]] = {}
+    ) -> dict[str, PartSeen]:
+        by_part: dict[str, PartSeen] = {}
         for (pid, thread), times in now.items():
             before = then.get((pid, thread), (0, 0, 0))
             ran, waited, turns = (max(0, one - other) for one, other in zip(times, before, strict=True))
             kind = self.kinds.get(pid)
             if kind is None or not turns:
                 continue
-            part = by_part.setdefault(kind, {"ran": 0.0, "waited": 0.0, "turns": 0, "top": 0.0})
-            part["ran"] += ran / 1e9
-            part["waited"] += waited / 1e9
-            part["turns"] += turns
-            part["top"] = max(part["top"], (ran + waited) / 1e9 / seconds)
+            part, top = by_part.get(kind, PartSeen()), (ran + waited) / 1e9 / seconds
+            by_part[kind] = PartSeen(
+                part.ran + ran / 1e9, part.waited + waited / 1e9, part.turns + turns, max(part.top, top)
+            )
         return by_part
 
 
