@@ -76,7 +76,9 @@ class OperationMethods(Asking):
     def explain(self, a: str, b: str, follow: str = "heaviest") -> list[PathStep]:
         """The path in words, node by node; among branches ``follow`` is "heaviest" or "first".
 
-        ``follow``: Which branch.
+        ``a``: The source.
+        ``b``: The destination.
+        ``follow``: Where several next hops have weights: the heaviest, or the first.
         """
         from dcnlab.lab.operations.explain import Explain
 
@@ -95,7 +97,10 @@ class OperationMethods(Asking):
         return self.perform(Fail.of(*names))
 
     def flows(self, switch: str) -> FlowEntries:
-        """The flow entries of a switch with their counters, of any controller."""
+        """The flow entries of a switch with their counters, of any controller.
+
+        ``switch``: s0, or coordinates.
+        """
         from dcnlab.lab.operations.flows import Flows
 
         return self.perform(Flows(switch))
@@ -218,7 +223,10 @@ class OperationMethods(Asking):
         return self.perform(Services())
 
     def tables(self, node: str) -> TableComparison:
-        """The table of a node, as the scheme predicts it and as Open vSwitch holds it."""
+        """The table of a node, as the scheme predicts it and as Open vSwitch holds it.
+
+        ``node``: h3, s0 or coordinates.
+        """
         from dcnlab.lab.operations.tables import Tables
 
         return self.perform(Tables(node))
