@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from tests.topos.graphs import built, graph, links, refusal
 from topos.fabric import Fabric
 from topos.files import file
+from topos.files.raw import FileError
 from topos.files.readers import READERS
 from topos.registry import fabric, parse
 from topos.spec import SpecError
@@ -153,16 +154,78 @@ def test_errors_name_the_file_and_the_problem(data: object, message: str, tmp_pa
 UNKNOWN = f"unknown kind of file: known are {', '.join(READERS)}"
 
 
-@pytest.mark.parametrize("kind", ["gml", "gexf", "pajek", "adjlist", "graph6", "graphml"])
-def test_what_networkx_writes_is_the_same_graph(kind: str, tmp_path: Path) -> None:
+ENDINGS = {
+    "pajek": "net", "graph6": "g6", "sparse6": "s6", "multiline_adjlist": "multi_adjlist",
+    "weighted_edgelist": "edgelist",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
+@pytest.mark.parametrize(
+    "kind",
+    ["gml", "gexf", "graphml", "adjlist", "edgelist", *ENDINGS],
+)
+def test_what_networkx_writes_is_the_same_graph(kind: str, packed: str, tmp_path: Path) -> None:
     random = nx.random_regular_graph(3, 12, seed=1)
-    path = tmp_path / f"net.{ {'pajek': 'net', 'graph6': 'g6'}.get(kind, kind) }"
+    path = tmp_path / f"net.{ENDINGS.get(kind, kind)}{packed}"
     getattr(nx, f"write_{kind}")(random, path)
+    same_graph(random, path)
+
+
+@pytest.mark.parametrize("form", ["node_link_data", "adjacency_data", "cytoscape_data"])
+def test_json_of_networkx_is_the_same_graph(form: str, tmp_path: Path) -> None:
+    random = nx.random_regular_graph(3, 12, seed=1)
+    (path := tmp_path / "net.json").write_text(json.dumps(getattr(nx, form)(random)))
+    same_graph(random, path)
+
+
+def test_a_tree_in_json_is_the_same_graph(tmp_path: Path) -> None:
+    tree = nx.balanced_tree(2, 3, create_using=nx.DiGraph)
+    (path := tmp_path / "net.json").write_text(json.dumps(nx.tree_data(tree, root=0)))
+    same_graph(tree, path)
+
+
+LEDA = """LEDA.GRAPH
+string
+int
+-2
+{count}
+{nodes}
+3
+1 2 0 |{{}}|
+2 3 0 |{{}}|
+{last} 0 |{{}}|
+"""
+
+
+def test_leda_files(tmp_path: Path) -> None:
+    path = tmp_path / "net.leda"
+    path.write_text(LEDA.format(count=3, nodes="|{a}|\n|{b}|\n|{c}|", last="3 1"))
+    data = file.load(str(path))
+    assert (data.names, data.notes) == (("a", "b", "c"), ())
+    assert data.links[:, [0, 2]].tolist() == [[0, 1], [0, 2], [1, 2]]
+    path.write_text(LEDA.format(count=3, nodes="|{}|\n|{}|\n|{}|", last="2 1"))
+    with pytest.warns(file.GraphNote, match=r"links stated again are left out \(1\)"):
+        assert file.load(str(path)).names == ("1", "2", "3")
+    path.write_text(LEDA.format(count=3, nodes="|{a}|\n|{a}|\n|{c}|", last="3 1"))
+    with pytest.raises(FileError, match="its 3 nodes have only 2 labels"):
+        file.load(str(path))
+
+
+def test_a_file_of_several_graphs_is_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "net.s6").write_bytes(b">>sparse6<<:Fa@x^\n:Fa@x^\n")
+    with pytest.raises(FileError, match="it has 2 graphs: keep one of them"):
+        file.load(str(path))
+
+
+def same_graph(graph: nx.Graph, path: Path) -> None:
+    """Check that the file has this graph, whose nodes are numbers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", file.GraphNote)  # Pajek's files state a weight of every link
         data = file.load(str(path))
     links = {frozenset((int(data.names[a]), int(data.names[b]))) for a, _, b, _ in data.links.tolist()}
-    assert links == {frozenset(edge) for edge in random.edges}
+    assert len(data.names) == len(graph)
+    assert links == {frozenset(edge) for edge in graph.edges}
 
 
 def test_unusable_paths(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import json
 import multiprocessing
 import os
@@ -57,6 +59,10 @@ GRAPHS = {
     "nested.json": (text('{"nodes": ' + "[" * 200 + "]" * 200 + "}"), "more than 100 deep"),
     "aliases.yaml": (text(_LAUGHS + "\n" + GRAPH % "*a11"), "stands for more than 2,000,000 values"),
     "cycle.yaml": (text("a: &a [*a]\n" + GRAPH % "*a"), "an alias stands for what contains it"),
+    "billions.s6": (lambda path: path.write_bytes(b":~~~~~~~~A_"), "states 68,719,476,735 nodes"),
+    "packed.json.gz": (lambda path: path.write_bytes(gzip.compress(bytes(100_000_000))), "larger than 64 MB"),
+    "packed.gml.bz2": (lambda path: path.write_bytes(bz2.compress(bytes(100_000_000))), "larger than 64 MB"),
+    "cut.json.gz": (lambda path: path.write_bytes(gzip.compress(b"{}" * 99)[:-9]), "cannot be read as json"),
     "entities.graphml": (
         text(f'<!DOCTYPE x [<!ENTITY a0 "lol">{_XML}]><graphml>&a11;</graphml>'),
         "declares XML entities",

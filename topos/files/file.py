@@ -1,8 +1,8 @@
-"""Graphs from outside: of networkx, and of files (GraphML, GML, GEXF, DOT, Pajek, graph6, lists, JSON, YAML).
+"""Graphs from outside: of networkx, and of files: DOT, YAML, and all that networkx reads, also as .gz or .bz2.
 
 JSON and YAML hold either ``{"nodes": [{"name", "kind"}], "links": [{"a", "b"}]}``, with ``a_port`` and
 ``b_port`` where ports matter (the output of ``dcnlab topology --json``), or networkx's node-link form
-(``id``, ``source``, ``target``, ``edges``).
+(``id``, ``source``, ``target``, ``edges``).  JSON may also have its other forms: adjacency, cytoscape, tree.
 
 Attributes of nodes: ``kind`` (server, switch, or router: a switch unless programs route), ``router`` (yes: a
 node of another kind forwards too), or Mininet's ``isSwitch``; ``label``, or ``coordinates`` where the format
@@ -41,12 +41,13 @@ class GraphNote(UserWarning):
 def load(path: str) -> GraphData:
     """The graph in a file, relative to the working directory or to the samples; raises FileError."""
     place = Path(path) if Path(path).exists() else SAMPLES / path
-    reader = READERS.get(place.suffix.lower())
-    if reader is None:
+    kind = (place.with_suffix("") if place.suffix.lower() in limits.PACKED else place).suffix.lower()
+    if kind not in READERS:
         raise FileError(f"{path}: unknown kind of file: known are {', '.join(READERS)}")
     try:
         limits.check_size(place, limits.GRAPH)
-        return _noted(path, graph_data(reader(place)))
+        with limits.unpacked(place) as plain:
+            return _noted(path, graph_data(READERS[kind](plain)))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
     except (FileError, dot.DotError, edge_list.EdgeListError, limits.LimitError) as error:
@@ -55,7 +56,7 @@ def load(path: str) -> GraphData:
         raise FileError(f"{path}: it is nested too deeply") from None
     except Exception as error:  # each parser has its own errors, without a common base
         first = str(error).strip().partition("\n")[0]
-        raise FileError(f"{path}: cannot be read as {place.suffix[1:]}: {first}") from error
+        raise FileError(f"{path}: cannot be read as {kind[1:]}: {first}") from error
 
 
 def from_networkx(graph: Any) -> GraphData:

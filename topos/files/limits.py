@@ -5,16 +5,24 @@ So a file that is wrong, or hostile, costs one line of error and neither minutes
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import errno
+import gzip
 import os
 import re
 import stat
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 MEGABYTE = 1_000_000
 #: Bytes of a graph; of a graph in YAML, whose parser is slow; and of a scenario.
 GRAPH, YAML_GRAPH, SCENARIO = 64 * MEGABYTE, 4 * MEGABYTE, MEGABYTE
+#: Nodes that a format may state by their number alone.
+MAX_NODES = 1_000_000
+#: How files are unpacked, by their endings.
+PACKED: Mapping[str, type[gzip.GzipFile] | type[bz2.BZ2File]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File}
 #: Values that a file may stand for when its aliases are written out, and how deeply they may be nested.
 MAX_VALUES, MAX_DEPTH = 2_000_000, 100
 
@@ -53,6 +61,29 @@ def check_entities(path: Path) -> None:
     with path.open("rb") as file:
         if b"<!ENTITY" in file.read():
             raise LimitError("it declares XML entities, which no graph needs")
+
+
+def check_nodes(count: int) -> None:
+    """Raise LimitError for a number of nodes that no network here has."""
+    if count > MAX_NODES:
+        raise LimitError(f"it states {count:,} nodes: at most {MAX_NODES:,} are read")
+
+
+@contextlib.contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A file without its ending .gz or .bz2, unpacked; another as it is.
+
+    LimitError for more bytes than a graph may have, OSError, EOFError.
+    """
+    if path.suffix.lower() not in PACKED:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder, PACKED[path.suffix.lower()](path) as packed:
+        data = packed.read(GRAPH + 1)
+        _check_bytes(len(data), GRAPH)
+        inner = Path(folder) / path.stem
+        inner.write_bytes(data)
+        yield inner
 
 
 def read_yaml(path: Path, limit: int) -> str:

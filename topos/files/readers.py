@@ -49,12 +49,44 @@ def _by_networkx(name: str) -> Callable[[Path], RawGraph]:
     return read
 
 
+def _sparse6(path: Path) -> RawGraph:
+    import networkx
+    from networkx.readwrite.graph6 import data_to_n
+
+    lines = [line.strip() for line in path.read_bytes().splitlines() if line.strip()]
+    for line in lines:  # a few bytes stand for billions of nodes
+        numbers = [byte - 63 for byte in line.removeprefix(b">>sparse6<<")[1:9]]
+        limits.check_nodes(data_to_n(numbers)[0])
+    if len(lines) > 1:
+        raise FileError(f"it has {len(lines)} graphs: keep one of them")
+    return of_networkx(networkx.read_sparse6(path))
+
+
+def _leda(path: Path) -> RawGraph:
+    import networkx
+
+    graph = networkx.read_leda(path)
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    nodes, links = int(lines[4]), int(lines[5 + int(lines[4])])
+    if len(graph) < nodes:
+        raise FileError(f"its {nodes} nodes have only {len(graph)} labels: each needs one of its own, or none")
+    for _, _, data in graph.edges(data=True):
+        if not data["label"]:
+            del data["label"]
+    return _with_repeated(of_networkx(graph), links - graph.number_of_edges())
+
+
 def _edge_list(path: Path) -> RawGraph:
     pairs, repeated = edge_list.read(limits.read(path, limits.GRAPH))
     nodes = dict.fromkeys(name for a, b, _ in pairs for name in (a, b))
     links = tuple(stated_link(a, b, data) for a, b, data in pairs)
+    return _with_repeated(RawGraph({name: {} for name in nodes}, links), repeated)
+
+
+def _with_repeated(raw: RawGraph, repeated: int) -> RawGraph:
+    """A graph with a note about so many links that were stated again."""
     note = f"links stated again are left out ({repeated}): parallel links need JSON, YAML or DOT"
-    return RawGraph({name: {} for name in nodes}, links, (note,) if repeated else ())
+    return replace(raw, notes=(*raw.notes, note)) if repeated else raw
 
 
 def _dot(path: Path) -> RawGraph:
@@ -64,7 +96,13 @@ def _dot(path: Path) -> RawGraph:
 
 
 def _json(path: Path) -> RawGraph:
-    return _from_mapping(_checked(json.loads(limits.read(path, limits.GRAPH))))
+    document = _checked(json.loads(limits.read(path, limits.GRAPH)))
+    form = next((form for key, form in _FORMS.items() if isinstance(document, dict) and key in document), None)
+    if form is None:
+        return _from_mapping(document)
+    import networkx
+
+    return of_networkx(getattr(networkx, form)(document))
 
 
 def _yaml(path: Path) -> RawGraph:
@@ -78,13 +116,20 @@ def _checked(document: Any) -> Any:
     return document
 
 
+#: The forms of JSON besides nodes and links that networkx has, by a key that no other has.
+_FORMS = {"adjacency": "adjacency_graph", "elements": "cytoscape_graph", "children": "tree_graph"}
+
 READERS: dict[str, Callable[[Path], RawGraph]] = {
     ".graphml": _graphml,
     ".gml": _by_networkx("read_gml"),
     ".gexf": _by_networkx("read_gexf"),
     ".net": _by_networkx("read_pajek"),
     ".adjlist": _by_networkx("read_adjlist"),
+    ".multi_adjlist": _by_networkx("read_multiline_adjlist"),
     ".g6": _by_networkx("read_graph6"),
+    ".s6": _sparse6,
+    ".leda": _leda,
+    ".p2g": _by_networkx("read_p2g"),
     ".dot": _dot,
     ".gv": _dot,
     ".edgelist": _edge_list,
