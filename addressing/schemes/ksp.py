@@ -110,6 +110,8 @@ class Ksp(VertexScheme):
 
     def _alive(self, source: int, vertex: int, links: LinkState) -> list[tuple[int, Path]]:
         """(tag, path) of the paths between two vertices that ``links`` does not break."""
+        if not links:
+            return list(self._numbered(source, vertex))
         return [
             (tag, path)
             for tag, path in self._numbered(source, vertex)

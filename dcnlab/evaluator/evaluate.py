@@ -249,7 +249,7 @@ def evaluate(
     if hops == "servers" and _highest(chosen) >= network.servers:
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
-    _check_endpoints(bound, chosen)
+    _check_endpoints(bound, chosen, hops == "links" and not failed.links)
     asked = dividing.Asked(
         str(topology), tuple(schemes), pairs, failures, seed, failure_seed, failure_knowledge, hops
     )
@@ -325,14 +325,18 @@ def _highest(pairs: Pairs) -> int:
     return max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
 
 
-def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
+def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs, counted: bool) -> None:
+    """Raise SpecError for pairs that a scheme does not route, or of which it would search too many.
+
+    ``counted``: the hops are the links of shortest paths, which are counted without a search for each.
+    """
     highest = _highest(pairs)
     for scheme in schemes:
         if highest not in scheme.endpoints():
             raise SpecError(
                 f"{scheme.name} routes between servers only: use pairs=servers, from:h0 or sample:N"
             )
-        searches = min(searches_of(scheme), len(pairs))
+        searches = 0 if counted else min(searches_of(scheme), len(pairs))
         if searches > MOST_SEARCHES:
             raise SpecError(
                 f"{scheme.name} searches paths pair by pair, for at most {MOST_SEARCHES:,} pairs, and these are"

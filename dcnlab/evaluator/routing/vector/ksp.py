@@ -9,6 +9,7 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.schemes.ksp import Ksp
+from dcnlab.evaluator.graph.paths.simple_lengths import GIVEN_UP, path_lengths
 from dcnlab.evaluator.graph.paths.simple_paths import k_shortest, path_costs
 from dcnlab.evaluator.routing.forms import Spread
 from topos.arrays import Floats, Longs
@@ -36,7 +37,7 @@ def spread(scheme: Scheme) -> Spread:
         wanted, place = np.unique(vertices, return_inverse=True)
         if vertex not in known or not np.isin(wanted, known[vertex][0]).all():
             known.clear()  # destinations at the same switch follow one another
-            known[vertex] = wanted, path_costs(start, peer, wanted, vertex, ksp.k, cost)
+            known[vertex] = wanted, path_hops(start, peer, wanted, vertex, ksp.k, cost)
         found, hops = known[vertex]
         hops = hops[np.searchsorted(found, wanted)[place]]
         if not ksp.fabric.relaying:
@@ -61,6 +62,16 @@ def table_counts(scheme: Scheme) -> None:
         ksp.found[source, vertex] = tuple(
             tuple(steps[i : j - 1]) for i, j in itertools.pairwise(first.tolist())
         )  # a step from the end of a path to the beginning of the next is left out
+
+
+def path_hops(start: Longs, peer: IntArray, sources: IntArray, target: int, k: int, cost: IntArray) -> IntArray:
+    """The hops of each path: where all links count alike it does not matter which of several paths is taken."""
+    if not (cost == 1).all():
+        return path_costs(start, peer, sources, target, k, cost)
+    hops = path_lengths(start, peer, sources, target, k)
+    rest = np.flatnonzero(hops[:, 0] == GIVEN_UP)
+    hops[rest] = path_costs(start, peer, sources[rest], target, k, cost)
+    return hops
 
 
 def _shares(hops: IntArray) -> Floats:
