@@ -21,6 +21,8 @@ _WIDEST = 1 << 16
 _PIPE_WIDTH = 200
 #: Seconds between two lines about progress.
 _LINES_S = 5.0
+#: Seconds of processor time between two of them where most work takes less.
+_SILENT_S = 20.0
 #: Control characters, and those that turn the direction of writing, as they are shown.
 _CONTROLS = {
     number: ascii(chr(number))[1:-1]
@@ -196,16 +198,42 @@ def _said_once(text: str) -> Callable[[str], None]:
     return say
 
 
+class _Forecast:
+    """A phase in words: the share that is done, and how long the rest takes if it goes on as before."""
+
+    def __init__(self) -> None:
+        self._phase, self._done, self._begun = "", 0.0, 0.0
+        self._last = time.process_time()
+
+    def __call__(self, phase: str, share: float | None) -> str:
+        if share is None:
+            return phase
+        now = time.monotonic()
+        if phase != self._phase:
+            self._phase, self._done, self._begun = phase, share, now
+        spent, done = now - self._begun, share - self._done
+        left = f", about {spent * (1 - share) / done:.0f} s left" if spent > 1 and done > 0 else ""
+        return f"{phase} {share:.0%}{left}"
+
+    def line(self, text: str, phase: str, share: float | None) -> None:
+        """Print it, some seconds of work after the last line."""
+        words, now = self(phase, share), time.process_time()
+        if share is not None and now > self._last + _SILENT_S:
+            self._last = now
+            print(f"{text}: {words}", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def working(text: str) -> Iterator[Callable[[str, float | None], None]]:
     """A line on the terminal while something is computed, removed at the end: the text, then the phase and
-    the share of it that is done, which the function given is called with, and kernels that are being
-    compiled."""
+    the share of it that is done, which the function given is called with, a forecast, and kernels that are
+    being compiled.  Where that is no terminal, a line now and then."""
     from addressing.jit import compilations
 
+    forecast = _Forecast()
     if not sys.stderr.isatty():
         with compilations(_said_once(text)):
-            yield lambda phase, share: None
+            yield functools.partial(forecast.line, text)
         return
     from rich.console import Console
     from rich.markup import escape
@@ -214,7 +242,7 @@ def working(text: str) -> Iterator[Callable[[str, float | None], None]]:
 
     def show(phase: str, share: float | None) -> None:
         nonlocal shown
-        shown = f"{text}: {escape(phase)}" + ("" if share is None else f" {share:.0%}")
+        shown = escape(f"{text}: {forecast(phase, share)}")
         status.update(shown)
 
     def compiling(kernel: str) -> None:

@@ -21,6 +21,7 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.paths.path_diversity import between_switches, path_diversity
 from dcnlab.evaluator.optimum.beside import Beside, optimum_of, read_gap, scheme_theta
 from dcnlab.evaluator.optimum.restricted import read_limit
+from dcnlab.evaluator.routing.forms import Done
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic import flow_model
@@ -91,7 +92,7 @@ class Conditions:
         return workload.Demand(self.traffic, self.sizes, self.load, self.seconds, self.rate, seed=self.seed)
 
 
-def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
+def _bisection(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     result = bisection(fabric, conditions.seed, failed=conditions.failed)
     return {
         "found": result.found,
@@ -101,7 +102,7 @@ def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
     }
 
 
-def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
+def _diversity(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     paths = path_diversity(fabric, _PAIRS, conditions.seed, conditions.failed.links, conditions.failed.nodes)
     between = {"between": "switches" if between_switches(fabric) else "servers"}
     if not len(paths):
@@ -111,19 +112,19 @@ def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
     return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half, **between}
 
 
-def _connectivity(fabric: Fabric, conditions: Conditions) -> Figures:
+def _connectivity(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     """Disjoint paths, edge connectivity, interference, spectral gap and conductance."""
     failed = conditions.failed
     return asdict(connectivity(fabric, conditions.seed, failed.links, failed.nodes))
 
 
-def _hyperbolicity(fabric: Fabric, conditions: Conditions) -> Figures:
+def _hyperbolicity(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     """Gromov's delta, by four points."""
     failed = conditions.failed
     return asdict(hyperbolicity(fabric, conditions.seed, failed.links, failed.nodes))
 
 
-def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
+def _loads(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     """Loads of the directed links in use when every server sends one packet to every other."""
     pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
     loads = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
@@ -135,7 +136,7 @@ def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
     }
 
 
-def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
+def _throughput(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     pattern = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
     pattern = pattern.by_destination()
     routed = conditions.routed(scheme, pattern)
@@ -157,14 +158,14 @@ def _beside(fabric: Fabric, pattern: str, seed: int, failed: Failures, gap: str,
     return optimum_of(fabric, wanted, failed.links, read_gap(gap), limit=read_limit(paths))
 
 
-def _optimum(fabric: Fabric, conditions: Conditions) -> Figures:
+def _optimum(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     """Bounds of theta: the multiple of the traffic that any routing could carry."""
     beside = conditions.beside(fabric)
     shown = ("lower", "upper", "gap", "volume_bound", "unreachable")
     return {name: beside.as_dict()[name] for name in shown}
 
 
-def _share(scheme: Scheme, conditions: Conditions) -> Figures:
+def _share(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     """The scheme's own theta, and what share of the optimum it is at least and at most."""
     seed, failed = conditions.seed, conditions.failed
     beside = conditions.beside(scheme.fabric)
@@ -175,7 +176,7 @@ def _share(scheme: Scheme, conditions: Conditions) -> Figures:
     return {"theta": theta, "lower": lower, "upper": upper, "flow_model": conditions.flows}
 
 
-def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
+def _latency(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     result = simulate(
         scheme, conditions.load, conditions.traffic, conditions.seed,
         Settings(flow_control=conditions.flow_control), failed=conditions.failed,
@@ -184,28 +185,28 @@ def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
     return {**result.as_dict(), "flow_model": conditions.flows}
 
 
-def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
+def _fct(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     """Completion times and slowdowns of flows that share the links max-min fairly."""
     wanted = workload.draw(scheme.fabric, conditions.demand, conditions.failed.nodes)
-    done = completion_times(
+    times = completion_times(
         scheme, wanted, conditions.rate, conditions.seed, conditions.failed.links, model=conditions.flow_model,
-        failure_knowledge=conditions.failure_knowledge,
+        failure_knowledge=conditions.failure_knowledge, done=done,
     )  # fmt: skip
-    bins = summarise(wanted.size, done.seconds, ideal(wanted.size, conditions.rate))
+    bins = summarise(wanted.size, times.seconds, ideal(wanted.size, conditions.rate))
     figures = {name: math.nan if value is None else value for name, value in vars(bins[0]).items()}
     of_all = {name: figures[name] for name in figures if name != "sizes"}
-    more = {"busiest_link": done.busiest, "flow_model": conditions.flows}
+    more = {"busiest_link": times.busiest, "flow_model": conditions.flows}
     return {**of_all, **more, "bins": [dict(vars(one)) for one in bins]}
 
 
-FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
+FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions, Done], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
     "connectivity": _connectivity,
     "hyperbolicity": _hyperbolicity,
     "optimum": _optimum,
 }
-SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
+SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions, Done], Figures]] = {
     "loads": _loads,
     "throughput": _throughput,
     "share": _share,
@@ -299,17 +300,18 @@ def scheme_metrics(
 
 
 def _evaluated(
-    known: Mapping[str, Callable[[_Of, Conditions], Figures]],
+    known: Mapping[str, Callable[[_Of, Conditions, Done], Figures]],
     of: _Of,
     names: Sequence[str],
     conditions: Conditions,
     progress: Progress,
 ) -> dict[str, Figures]:
-    """The figures of each metric that is known, by its name; ``progress`` hears the name before."""
+    """The figures of each metric that is known, by its name; ``progress`` hears the name before, and of those
+    that take long the share that is done."""
     figures = {}
     for name in filter(known.__contains__, names):
         progress(name, None)
-        figures[name] = known[name](of, conditions)
+        figures[name] = known[name](of, conditions, functools.partial(progress, name))
     return figures
 
 

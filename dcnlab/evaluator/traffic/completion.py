@@ -7,6 +7,7 @@ no slow start, no queues and no losses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flow_model import HASHED, FlowModel, route
 from dcnlab.evaluator.traffic.sharing import share_links
-from dcnlab.traffic.completion import SizeBin, ideal, summarise, wire_bits
+from dcnlab.traffic.completion import wire_bits
 from dcnlab.traffic.patterns import Traffic
 from dcnlab.traffic.workload import Workload
 from topos.arrays import Floats
@@ -41,8 +42,12 @@ def completion_times(
     *,
     model: FlowModel = HASHED,
     failure_knowledge: FailureKnowledge = "yes",
+    done: Callable[[float], None] = lambda share: None,
 ) -> Completion:
-    """When flows end on links of ``rate`` bits per second, times what the topology's file states."""
+    """When flows end on links of ``rate`` bits per second, times what the topology's file states.
+
+    ``done`` hears now and then which share of the flows has ended.
+    """
     pairs = Traffic("", workload.source, workload.destination, np.ones(len(workload)))
     routed = route(scheme, pairs, model, seed, down, failure_knowledge=failure_knowledge)
     seconds, delivered = np.full(len(workload), np.nan), routed.delivered
@@ -54,7 +59,7 @@ def completion_times(
     capacities = rate * port_capacities(scheme.fabric)[used]
     shares = some.shares if len(some.shares) else np.ones(1)
     crossed = links.astype(np.int32)
-    ends = share_links(some.start, crossed, begin, bits, capacities, shares, some.subflows)
+    ends = share_links(some.start, crossed, begin, bits, capacities, shares, some.subflows, done)
     seconds[delivered] = ends - begin
     loads = some.scaled(bits).loads(len(scheme.fabric.adjacency.peer))[used]
     return Completion(seconds, _utilisation(loads / capacities, begin))
@@ -64,18 +69,3 @@ def _utilisation(busy: Floats, begin: Floats) -> float:
     """The seconds that the busiest link needs, by those in which flows begin; 0 where all begin at once."""
     during = float(begin.max()) if len(begin) else 0.0
     return float(busy.max()) / during if during else 0.0
-
-
-def predict(
-    scheme: Scheme,
-    workload: Workload,
-    rate: float,
-    seed: int = 1,
-    down: LinkState = ALL_UP,
-    *,
-    base: Floats | float = 0.0,
-    failure_knowledge: FailureKnowledge = "yes",
-) -> tuple[SizeBin, ...]:
-    """Completion times and slowdowns of a workload by flow size; ``base`` seconds are part of every time."""
-    times = completion_times(scheme, workload, rate, seed, down, failure_knowledge=failure_knowledge)
-    return summarise(workload.size, times.seconds + base, ideal(workload.size, rate, base))

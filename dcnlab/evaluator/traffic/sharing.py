@@ -11,6 +11,7 @@ Rows are flows, or the subflows of flows; a row crosses ``links[start[row]:start
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from topos.graph import NONE, IntArray
 
 #: Rates, and loads by capacities, that differ by less than this share are equal.
 _EQUAL = 1e-9
+#: Moments between two reports of progress: a tenth of a second where many flows share links.
+_MOMENTS = 100
 #: Bits, and their share of a flow, that count as none: what rounding leaves of a flow that has ended.
 _NO_BITS, _NO_SHARE = 1e-3, 1e-12
 
@@ -82,7 +85,19 @@ class _Flows(NamedTuple):
     place: IntArray
 
 
-@compiled
+class _State(NamedTuple):
+    """Where a computation is: the flows that have ended so far, and numbers of ``counts``: those that send, and
+    those that have begun.  ``ended``, ``some`` and ``near`` are room for a list each."""
+
+    net: _Net
+    flows: _Flows
+    ends: Floats
+    counts: Longs
+    ended: Longs
+    some: Longs
+    near: IntArray
+
+
 def share_links(
     start: Longs,
     links: IntArray,
@@ -91,22 +106,49 @@ def share_links(
     capacities: Floats,
     shares: Floats,
     subflows: int,
+    done: Callable[[float], None] = lambda share: None,
 ) -> Floats:
     """When each flow ends.
 
     Row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each (a single share holds for
     all links); flow i has rows ``subflows * i`` and following, and begins at ``begin[i]`` (ascending).
-    ``capacities`` are in bits per second.
+    ``capacities`` are in bits per second.  ``done`` hears now and then which share of the flows has ended.
     """
-    net, count = _network(start, links, shares, capacities), len(begin)
+    state, left = _begin(start, links, begin, bits, capacities, shares, subflows), len(begin)
+    while left:
+        left = _advance(state, begin, bits, subflows, _MOMENTS)
+        done(1 - left / len(begin))
+    return state.ends
+
+
+@compiled
+def _begin(
+    start: Longs,
+    links: IntArray,
+    begin: Floats,
+    bits: Floats,
+    capacities: Floats,
+    shares: Floats,
+    subflows: int,
+) -> _State:
+    count = len(begin)
     flows = _Flows(
         bits.copy(), begin.copy(), np.zeros(count), np.full(count, np.inf),
         np.empty(count, np.int32), np.full(count, NONE, np.int32),
     )  # fmt: skip
-    ends, ended = np.zeros(count), np.empty(count, np.int64)
-    some, near = np.empty(count * subflows, np.int64), np.empty(len(capacities), np.int32)
-    waiting, admitted = 0, 0
-    while waiting or admitted < count:
+    return _State(
+        _network(start, links, shares, capacities), flows, np.zeros(count), np.zeros(2, np.int64),
+        np.empty(count, np.int64), np.empty(count * subflows, np.int64), np.empty(len(capacities), np.int32),
+    )  # fmt: skip
+
+
+@compiled
+def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments: int) -> int:
+    """Go on for so many moments at which flows begin or end: how many have not ended."""
+    net, flows, ends, counts, ended, some, near = state
+    count, waiting, admitted = len(begin), counts[0], counts[1]
+    while (waiting or admitted < count) and moments:
+        moments -= 1
         now = flows.due[flows.heap[0]] if waiting else np.inf
         now = min(now, begin[admitted] if admitted < count else np.inf)
         gone = _ending(flows, waiting, now, bits, ended)
@@ -117,7 +159,8 @@ def share_links(
         ends[ended[:gone]] = now
         chosen = _settle(net, some, chosen, near, touched)
         waiting = _schedule(net, some[:chosen], flows, waiting, now, subflows)
-    return ends
+    counts[0], counts[1] = waiting, admitted
+    return int(count - admitted + waiting)
 
 
 @compiled
