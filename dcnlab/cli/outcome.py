@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 
 def show(outcome: ScenarioResult) -> None:
-    """Print the results, flows by size beside their prediction, and the verdicts on what was expected."""
+    """Print the results, flows by size beside what is predicted, and the verdicts on what was expected."""
     from dcnlab.lab.measurement.traffic import bins_table
 
     table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
     for name, flows in outcome.flows.items():
-        predicted = (("predicted", list(flows.predicted)),) if flows.predicted else ()
+        predicted = (("predicted", flows.predicted),) if flows.predicted else ()
         bins = bins_table(flows.measured.bins, *predicted)
         print()
         table((name, *bins.columns[1:]), bins.rows)
+        if flows.throughput is not None:
+            print(flows.throughput.line(flows.measured.mbps))
     for line in outcome.warnings():
         print(f"note: {line}")
     if not outcome.verdicts:

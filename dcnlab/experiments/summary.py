@@ -16,6 +16,7 @@ from dcnlab.lab.scenario.check import LAB
 Row = Mapping[str, Any]
 #: Figures of the lab that do not belong to what is measured.
 _OWN = frozenset({"servers", "switches", "links", "launch_s", "datapath", "machine_limited"})
+_BOUNDS = ("lower_mbps", "upper_mbps")
 _PROVENANCE = ("commit", "kernel", "datapath", "processors", "host")
 
 
@@ -62,9 +63,19 @@ def predictions(row: Row) -> dict[str, float]:
     return {
         f"{name}.{figure}": float(value)
         for name, flows in row.get("flows", {}).items()
-        for figure, value in (flows["predicted"][0] if flows["predicted"] else {}).items()
+        for figure, value in _of_all(flows).items()
         if isinstance(value, int | float)
     }
+
+
+def _of_all(flows: Mapping[str, Any]) -> dict[str, Any]:
+    """What is predicted of all flows together; None for what is not."""
+    return {**(flows["predicted"] or [{}])[0], "mbps": _beside(flows, "predicted_mbps")}
+
+
+def _beside(flows: Mapping[str, Any], figure: str) -> Any:
+    """A figure of the throughput of flows beside the optimum; None where there is none."""
+    return (flows.get("throughput") or {}).get(figure)
 
 
 def means(rows: Sequence[Row]) -> list[Mean]:
@@ -123,6 +134,9 @@ def flat(row: Row) -> dict[str, Any]:
     for name, result in row["results"].items():
         line |= {f"{name}.{figure}": value for figure, value in result.items()}
     line |= {f"predicted.{name}": value for name, value in predictions(row).items()}
+    for name, flows in row.get("flows", {}).items():
+        bounds = {f"optimum.{name}.{end}": _beside(flows, f"optimum_{end}") for end in _BOUNDS}
+        line |= {key: value for key, value in bounds.items() if value is not None}
     origin = row["provenance"]
     versions = {f"version.{name}": version for name, version in origin["versions"].items()}
     return {**line, **{name: origin[name] for name in _PROVENANCE}, **versions}

@@ -43,6 +43,27 @@ class SizeBin:
     slowdown_p99: float | None = None
 
 
+@dataclass(frozen=True)
+class Throughput:
+    """The payload of some flows by the time until all have arrived, in Mb/s: as predicted, and by the optimum.
+
+    Its bounds are those of fluid flows over any paths in any shares, which all begin at once.
+    """
+
+    predicted_mbps: float
+    optimum_lower_mbps: float
+    optimum_upper_mbps: float
+
+    def line(self, measured_mbps: float) -> str:
+        """For people: what was measured beside it."""
+        low, high = (measured_mbps / one for one in (self.optimum_upper_mbps, self.optimum_lower_mbps))
+        share = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+        return (
+            f"throughput: measured {measured_mbps:g} Mb/s, predicted {self.predicted_mbps:g} Mb/s, optimum"
+            f" {self.optimum_lower_mbps:g} to {self.optimum_upper_mbps:g} Mb/s, of which {share} was measured"
+        )
+
+
 def wire_bits(size: Bytes) -> Floats:
     """Bits on a link of flows of ``size`` bytes, with the headers of their packets."""
     bits: Floats = 8.0 * (size + _HEADERS * np.ceil(size / _PAYLOAD))

@@ -72,7 +72,11 @@ def traffic(
         options.duration("Deadline after the last flow starts; unfinished flows fail.", "--timeout"),
     ] = 10.0,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Also show what the evaluator predicts (max-min fair shares).")
+        bool,
+        typer.Option(
+            "--predict",
+            help="Also show what the evaluator predicts (max-min fair shares), and the optimum of any routing.",
+        ),
     ] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -92,12 +96,14 @@ def traffic(
     attached = Lab.attach(lab)
     result = measurement_commands.with_bar(lab, wanted, json)
     with working("predicting"):
-        bins = predicted(attached, wanted, result)
+        bins, throughput = predicted(attached, wanted, result)
     if json:
-        print_json({**result.to_json(), "predicted": [vars(one) for one in bins], "held": result.held})
+        beside = throughput and {"measured_mbps": result.mbps, **vars(throughput)}
+        found = {"predicted": [vars(one) for one in bins], "throughput": beside, "held": result.held}
+        print_json({**result.to_json(), **found})
     else:
         bins_shown = bins_table(result.bins, ("predicted", bins))
         table(bins_shown.columns, bins_shown.rows)
-        for line in result.lines():
+        for line in (*result.lines(), *([throughput.line(result.mbps)] if throughput else [])):
             print(line)
     raise typer.Exit(0 if result.held else 1)

@@ -14,6 +14,7 @@ restricted.py   the optimum over some paths only: the k shortest, some more hops
 solve.py        the optimum of a problem
 beside.py       the optimum of a traffic pattern, and a scheme's share of it
 exact.py        the exact optimum of small networks, by linear programming
+carried.py      the optimum of flows of known sizes, in Mb/s
 installed.py    its splits as a scheme for labs, with weights for select groups
 certificate.py  the flow and the prices that prove it, as JSON
 """

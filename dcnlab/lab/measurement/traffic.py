@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -94,7 +94,7 @@ class TrafficResult(Result):
         yield from (f"failed: {count} flows: {reason}" for reason, count in self.errors.items())
 
 
-def bins_table(bins: list[SizeBin], *more: tuple[str, list[SizeBin]]) -> Table:
+def bins_table(bins: Sequence[SizeBin], *more: tuple[str, Sequence[SizeBin]]) -> Table:
     """Bins of sizes for people; with ``more``, for each bin a row of every source, under its name."""
     if not more:
         return Table(_COLUMNS, [_row(one) for one in bins])

@@ -31,7 +31,7 @@ from dcnlab.lab.scenario.service import Service
 from dcnlab.lab.scenario.serving import Serving
 from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.traffic import TrafficAction
-from dcnlab.traffic.completion import SizeBin
+from dcnlab.traffic.completion import SizeBin, Throughput
 
 #: From this share in percent on, stolen time is worth a warning.
 _MUCH_STOLEN = 5.0
@@ -42,18 +42,21 @@ class FlowsMeasured:
     """Flows of a scenario: what was wanted, what was measured, and the lab as it was when they began.
 
     ``predicted`` are the same flows offline, by size as in ``measured.bins``; empty where nobody has predicted.
+    ``throughput`` is then theirs, beside that of the optimum.
     """
 
     wanted: Flows
     measured: FlowsResult
     info: LabInfo
     predicted: tuple[SizeBin, ...] = ()
+    throughput: Throughput | None = None
 
     def to_json(self) -> JsonObject:
-        """Both by size."""
+        """Both by size, and the throughput of all."""
         return {
             "measured": [asdict(one) for one in self.measured.bins],
             "predicted": [asdict(one) for one in self.predicted],
+            "throughput": self.throughput and {"measured_mbps": self.measured.mbps, **asdict(self.throughput)},
         }
 
 
@@ -104,10 +107,11 @@ class ScenarioResult:
 
     def rows(self) -> list[tuple[str, str, str, str, object]]:
         """One row per figure, for a spreadsheet: topology, scheme, result, figure, value (a list as words)."""
+        beside = {name: asdict(one.throughput) for name, one in self.flows.items() if one.throughput}
         return [
             (self.scenario.topology, self.scenario.scheme, name, figure, _cell(value))
             for name, result in self.results.items()
-            for figure, value in result.items()
+            for figure, value in {**result, **beside.get(name, {})}.items()
         ]
 
 

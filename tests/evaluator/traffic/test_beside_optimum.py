@@ -18,12 +18,16 @@ from dcnlab.evaluator.compare import requests, run_job
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.optimum.beside import optimum_of, read_gap, scheme_theta, theta_of, thetas
+from dcnlab.evaluator.optimum.carried import carried
 from dcnlab.evaluator.optimum.exact import exact
 from dcnlab.evaluator.optimum.problem import Demands, network_of
 from dcnlab.evaluator.traffic.capacities import link_capacities
+from dcnlab.evaluator.traffic.completion import completion_times
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.throughput import throughput
+from dcnlab.traffic.completion import wire_bits
 from dcnlab.traffic.patterns import traffic
+from dcnlab.traffic.workload import Demand, Workload, draw
 from tests.lab.lines import dcnlab
 from topos.graph import LinkState
 from topos.registry import fabric, from_networkx
@@ -209,3 +213,32 @@ def test_cost_has_the_price_of_what_is_carried() -> None:
     for name, theta in expected.items():
         assert row[f"theta {name}"] == pytest.approx(theta)
         assert row[f"price_per_rate {name}"] == pytest.approx(row["price"] / 16 / theta)
+
+
+def test_the_throughput_of_an_incast_is_that_of_the_receivers_link_in_payload() -> None:
+    network = fabric("fattree:4")
+    wanted = draw(network, Demand("incast", "fixed:1M"))
+    seconds = completion_times(bind("ecmp", network), wanted, 1e8).seconds
+    payload = 100 * 8e6 / float(wire_bits(wanted.size)[0])
+    found = carried(network, wanted, seconds, 1e8)
+    assert found is not None
+    assert list(vars(found).values()) == pytest.approx([payload] * 3, rel=1e-4)
+    assert "100% was measured" in found.line(found.optimum_lower_mbps)
+
+
+def test_flows_of_a_matching_carry_at_most_the_optimum_and_lost_ones_do_not_count() -> None:
+    network = fabric("bcube:4,1")
+    wanted = draw(network, Demand("longest-matching", "fixed:1M", count=2))
+    seconds = completion_times(bind("ecmp", network), wanted, 1e8).seconds
+    found = carried(network, wanted, seconds, 1e8)
+    bounds = optimum_of(network, traffic(network, "longest-matching")).optimum
+    payload = 16 * 100 * 8e6 / float(wire_bits(wanted.size)[0])
+    assert found is not None
+    assert found.optimum_lower_mbps == pytest.approx(payload * bounds.lower, rel=1e-3)
+    assert found.optimum_upper_mbps == pytest.approx(payload * bounds.upper, rel=1e-3)
+    assert found.predicted_mbps <= found.optimum_upper_mbps
+    lost = np.where(wanted.source % 3 == 0, np.nan, seconds)
+    some = np.isfinite(lost)
+    fewer = Workload(wanted.begin[some], wanted.source[some], wanted.destination[some], wanted.size[some])
+    assert carried(network, wanted, lost, 1e8) == carried(network, fewer, seconds[some], 1e8)
+    assert carried(network, wanted, np.full(len(wanted), np.nan), 1e8) is None

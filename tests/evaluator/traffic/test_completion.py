@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from addressing.registry import bind
 from dcnlab.evaluator.evaluate import evaluate
-from dcnlab.evaluator.traffic.completion import completion_times, predict
+from dcnlab.evaluator.traffic.completion import completion_times
 from dcnlab.evaluator.traffic.flow_model import read, route
 from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.sharing import share_links
 from dcnlab.evaluator.traffic.throughput import max_min as rates_of_all
-from dcnlab.traffic.completion import ideal, wire_bits
+from dcnlab.traffic.completion import ideal, summarise, wire_bits
 from dcnlab.traffic.patterns import Traffic
 from dcnlab.traffic.workload import Demand, Workload, draw
 from topos.registry import fabric
@@ -113,7 +113,8 @@ def test_one_flow_alone_takes_the_ideal_time(spec: str, name: str) -> None:
     one = Workload(np.array([0.5]), np.array([0], np.int32), np.array([5], np.int32), np.array([1_000_000]))
     scheme = bind(name, network)
     assert completion_times(scheme, one, 1e8).seconds == pytest.approx(ideal(one.size, 1e8))
-    [found, *_] = predict(scheme, one, 1e8, base=0.001)
+    seconds = completion_times(scheme, one, 1e8).seconds + 0.001
+    [found, *_] = summarise(one.size, seconds, ideal(one.size, 1e8, 0.001))
     assert found.slowdown_median == 1.0
     assert found.fct_mean_ms == pytest.approx(1 + 1000 * float(wire_bits(one.size)[0]) / 1e8, abs=1e-3)
 
@@ -143,7 +144,8 @@ def test_evaluation_has_the_size_bins_of_labs() -> None:
     found = scheme["fct"]
     network = fabric("fattree:4")
     flows = draw(network, Demand("permutation", "websearch", 0.4, 2.0, 1e9))
-    same = [vars(one) for one in predict(bind("ecmp", network), flows, 1e9)]
+    seconds = completion_times(bind("ecmp", network), flows, 1e9).seconds
+    same = [vars(one) for one in summarise(flows.size, seconds, ideal(flows.size, 1e9))]
     assert found["bins"] == same
     assert [one["sizes"] for one in same] == ["all", "<= 10 KB", "<= 100 KB", "<= 1 MB", "<= 10 MB", "> 10 MB"]
     assert found["fct_median_ms"] == same[0]["fct_median_ms"]

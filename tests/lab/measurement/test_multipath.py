@@ -88,7 +88,7 @@ def test_flows_use_every_core_of_a_fat_tree_and_take_about_as_long_as_predicted(
             with Quiet() as machine:
                 found = lab.traffic("permutation", sizes="fixed:100K", count=8, timeout=120.0)
             sent = [after - early for after, early in zip(carried(lab), before, strict=True)]
-            whole, *_ = predicted(lab, wanted, found)
+            whole, *_ = predicted(lab, wanted, found).bins
             loads = [sum(sent[fabric.link_at(core, port)] for port, _ in fabric.ports(core)) for core in cores]
             assert len(cores) == 4
             assert min(loads) > 0.05 * sum(loads)

@@ -61,8 +61,12 @@ def test_flows_are_those_that_the_evaluator_draws(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert shown.pop("held")
-    predicted = shown.pop("predicted")
+    predicted, throughput = shown.pop("predicted"), shown.pop("throughput")
     found = TrafficResult.from_json(shown)
+    assert throughput["measured_mbps"] == found.mbps
+    # On average each server sends at 0.2 of a link's rate, and could at twice the rate.
+    assert 0 < throughput["predicted_mbps"] < throughput["optimum_lower_mbps"]
+    assert throughput["optimum_lower_mbps"] <= throughput["optimum_upper_mbps"]
     wanted = Traffic("permutation", "fixed:20K", 0.2, 1.0, seed=3)
     assert found.flows == len(draw(fabric(SPEC), wanted.demand(0.2, 4e6)))
     assert (found.failed, found.errors, found.rate_mbps, found.rate_measured) == (0, {}, 4.0, False)
@@ -96,6 +100,11 @@ def test_an_incast_takes_what_the_links_of_the_receiver_need(lab: Lab) -> None:
     # 600 KB over two links of 4 Mb/s; the token buckets of the links let a first burst pass.
     assert float(measured[6]) > 0.7 * 8 * 600_000 / 8e6 * 1000
     assert "6/6 flows" in done.stdout
+    # The receiver has two links of 4 Mb/s, of which headers take a part.
+    [line] = [row for row in rows if row[:1] == ["throughput:"]]
+    lower, upper = float(line[line.index("optimum") + 1]), float(line[line.index("to") + 1])
+    assert 7.5 < lower <= upper < 7.7
+    assert 7 < float(line[line.index("predicted") + 1]) <= upper
 
 
 @pytest.mark.lab
@@ -191,13 +200,18 @@ def test_scenarios_have_flows_measured_and_predicted(
     found = result.to_json()["flows"]
     assert set(found) == {"flows", "burst"}
     for name, of in found.items():
-        sizes, counts = ([[one[key] for one in of[source]] for source in of] for key in ("sizes", "flows"))
+        by_size = (of["measured"], of["predicted"])
+        sizes, counts = ([[one[key] for one in source] for source in by_size] for key in ("sizes", "flows"))
         assert sizes[0] == sizes[1] == ["all", "<= 10 KB"]
         assert counts[0] == counts[1] == [result.results[name]["flows"]] * 2
     assert found["burst"]["predicted"][0]["slowdown_median"] > 1
     show(result)
     words = capsys.readouterr().out.split()
-    assert words.count("measured") == words.count("predicted") == 4
+    assert words.count("throughput:") == 2
+    assert words.count("measured") - 4 == words.count("predicted") - 2 == 4
+    figures = {(name, figure): value for _, _, name, figure, value in result.rows()}
+    assert figures["burst", "optimum_upper_mbps"] == found["burst"]["throughput"]["optimum_upper_mbps"] > 0
+    assert figures["burst", "predicted_mbps"] > 0
 
 
 @pytest.mark.parametrize(

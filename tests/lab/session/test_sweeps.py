@@ -200,15 +200,20 @@ def test_flows_stand_beside_their_prediction(capsys: pytest.CaptureFixture[str])
             {"sizes": name, "flows": 9, "fct_median_ms": 40 * load + number} for name in ("all", "<= 10 KB")
         ]
         lower = [{**one, "fct_median_ms": 20 * load} for one in sizes]
-        made = row("brp", load, 1.0, flows={"web": {"measured": sizes, "predicted": lower}})
-        made["results"]["web"] = {"fct_median_ms": 40 * load + number}
+        rates = {"predicted_mbps": 3 + load, "optimum_lower_mbps": 5.0, "optimum_upper_mbps": 6.0}
+        web = {"measured": sizes, "predicted": lower, "throughput": {"measured_mbps": 2.0, **rates}}
+        made = row("brp", load, 1.0, flows={"web": web})
+        made["results"]["web"] = {"fct_median_ms": 40 * load + number, "mbps": 2.0}
         return made
 
     rows = [flows(load, number) for load in (0.25, 0.5) for number in range(3)]
     found = {(one.values["load"], one.figure): one for one in summary.means(rows)}
     assert (found[0.5, "web.fct_median_ms"].mean, found[0.5, "web.fct_median_ms"].predicted) == (21, 10)
+    assert (found[0.5, "web.mbps"].mean, found[0.5, "web.mbps"].predicted) == (2.0, 3.5)
     assert found[0.5, "stream.outage_ms"].predicted is None
-    assert summary.flat(rows[0])["predicted.web.fct_median_ms"] == 5
+    flat = summary.flat(rows[0])
+    assert (flat["predicted.web.fct_median_ms"], flat["predicted.web.mbps"]) == (5, 3.25)
+    assert (flat["optimum.web.lower_mbps"], flat["optimum.web.upper_mbps"]) == (5, 6)
     assert [(one[2], one[3]["fct_median_ms"]) for one in summary.by_size(rows)][-2:] == [
         ("measured", 21), ("predicted", 10),
     ]  # fmt: skip
