@@ -8,7 +8,7 @@ exactly if it crosses a failed link; so the nodes with a broken path are those b
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -26,10 +26,14 @@ _MOST = 1 << 25
 
 
 class Ports:
-    """The ports of a rule that reads the node and the destination only, each asked for once."""
+    """The ports of a rule that reads the node and the destination only, each asked for once; those of a node
+    together where ``row`` gives them, by vertex."""
 
-    def __init__(self, rule: Rule, size: int, vertices: int) -> None:
+    def __init__(
+        self, rule: Rule, size: int, vertices: int, row: Callable[[int], Sequence[int] | None] | None = None
+    ) -> None:
         self._rule, self._size = rule, size
+        self._row = cache(row) if row is not None else lambda _: None
         self._remember = size * vertices <= _MOST
         self._known: dict[Header, array[int]] = {}
 
@@ -45,6 +49,8 @@ class Ports:
         return known[at]
 
     def _ask(self, at: int, vertex: int, header: Header) -> int:
+        if (row := self._row(at)) is not None:
+            return row[vertex]
         forward = self._rule(at, vertex, header)
         return _NOWHERE if forward is None else forward.port
 
@@ -89,6 +95,10 @@ class BrokenPaths:
     def breaks(self, node: int, header: Header) -> bool:
         """Whether the path of a case from ``node`` is broken."""
         return header in self._at.get(node, {})
+
+    def exceptions(self, node: int) -> list[ForwardingClass]:
+        """The exact classes of the cases whose path from ``node`` is broken."""
+        return [(case.exact, header) for header, case in self._at.get(node, {}).items()]
 
     def classes(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[ForwardingClass]:
         """The classes of a rule with exceptions at ``at``, as :func:`addressing.rule.repair` gives them."""

@@ -24,10 +24,11 @@ from typing import ClassVar
 
 from addressing.algorithms.cover import prefixes
 from addressing.broken import BrokenPaths, Case, Ports
-from addressing.header import Forward, Header, NextHops, Pattern, drop, only
+from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ChangedClasses, ForwardingClass, Scheme
+from addressing.table import InOrder, in_order
 from addressing.vertex import VertexScheme
-from topos.graph import NONE, LinkState, Port
+from topos.graph import ALL_UP, NONE, LinkState, Port
 
 #: A node and the part of a packet's header that the rule reads there.
 State = tuple[int, Header]
@@ -74,6 +75,11 @@ class RuleScheme(VertexScheme):
         """The transit classes while nothing is known to be down: one per vertex unless a rule
         overrides this with fewer."""
         return self.each_vertex(at)
+
+    def rule_ports(self, at: int) -> Sequence[int] | None:
+        """By node the port by which :meth:`rule` sends from ``at`` to each vertex, for a :attr:`plain` rule
+        that knows them at once; None for others."""
+        return None
 
     def may_reroute(self, at: int, header: Header) -> bool:
         """False where a packet must follow the rule even when its path is known to be broken."""
@@ -138,6 +144,43 @@ class RuleScheme(VertexScheme):
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         return self.rule_classes(at) if self._sound else self._repaired_classes(at)
 
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
+        return self._every_vertex if self._has_one_each else super().forwarding_classes(at)
+
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        ports = None
+        if self._has_one_each and (self._sound or self._prepared) and links.down <= self.known.down:
+            ports = self.rule_ports(at)
+        if ports is None:
+            return super().class_next_hops(at, classes, links)
+        found = [towards(ports[vertex]) for vertex in self._class_vertices]
+        broken = self._prepared
+        for place, (_, header) in enumerate(classes) if broken and broken.at(at) else ():
+            if broken and broken.breaks(at, header):
+                found[place] = self.next_hops(at, header, links)
+        found[self._class_vertices.index(at)] = DELIVER
+        return found
+
+    @cached_property
+    def _has_one_each(self) -> bool:
+        """Whether all nodes have the same classes: one per vertex."""
+        own = type(self)
+        same = own.rule_classes is RuleScheme.rule_classes and own.transit_classes is RuleScheme.transit_classes
+        return same and self.plain and self.fabric.relaying
+
+    @cached_property
+    def _every_vertex(self) -> InOrder:
+        """The classes of every node, where all have the same."""
+        return in_order(self.each_vertex(NONE))
+
+    @cached_property
+    def _class_vertices(self) -> list[int]:
+        """The vertices of :attr:`_every_vertex`."""
+        found = (self.split(header.label)[0] for _, header in self._every_vertex)
+        return [vertex for vertex in found if vertex is not None]
+
     def intact(self, at: int, vertex: int, header: Header) -> bool:
         """True when the rule's path from here arrives over links that are not known to be down."""
         prepared = self._prepared
@@ -162,6 +205,8 @@ class RuleScheme(VertexScheme):
         if self.plain:
             vars(bound)["_rule_ports"] = self._rule_ports
             vars(bound)["_few_classes"] = self._few_classes
+            if self._has_one_each:
+                vars(bound)["_every_vertex"] = self._every_vertex
         return bound
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
@@ -177,6 +222,8 @@ class RuleScheme(VertexScheme):
             return None
         if not self._prepared or not self.known.down.isdisjoint(self.fabric.links_of(at)):
             return None
+        if self._has_one_each:
+            return ChangedClasses((), self._prepared.exceptions(at))
         rules = self._classes_of_rule(at)
         if not rules:
             return None
@@ -274,6 +321,8 @@ class RuleScheme(VertexScheme):
             return True
         if not self._prepared or self._prepared.at(at):
             return False
+        if self._has_one_each:
+            return True
         if at not in self._whole:
             classes = self._classes_of_rule(at)
             needed = tuple(self._prepared.classes(at, classes))
@@ -313,7 +362,7 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _rule_ports(self) -> Ports:
         """The ports of the rule.  Schemes that differ in the failures that they know share them."""
-        return Ports(self.rule, self.fabric.size, len(self.vertices))
+        return Ports(self.rule, self.fabric.size, len(self.vertices), self.rule_ports)
 
     def _repaired_classes(self, at: int) -> Iterator[ForwardingClass]:
         if self._prepared and (classes := self._classes_of_rule(at)):
@@ -346,3 +395,9 @@ def repair(
         else:
             used[case.exact] = case.header
     yield from used.items()
+
+
+@lru_cache(maxsize=1 << 12)
+def towards(port: int) -> NextHops:
+    """The next hops of a rule that sends by a port, or by none."""
+    return only(Forward(port)) if port >= 0 else drop("no path is up")

@@ -194,6 +194,13 @@ class Scheme(ABC):
         """An upper bound on the hops of any packet; a longer walk is reported as a loop."""
         return 4 * self.fabric.size
 
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        """The ``next_hops`` of the representatives of a node's forwarding classes; a scheme may know them at
+        once."""
+        return [self.next_hops(at, header, links) for _, header in classes]
+
     # --- what follows from it -------------------------------------------------
 
     def all_failures(self, links: LinkState) -> LinkState:

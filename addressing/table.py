@@ -49,7 +49,10 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table
 
     Entries are sorted by priority, then by label and tag.
     """
-    return Table(node, tuple(_entries(scheme, node, links)))
+    classes = scheme.forwarding_classes(node)
+    ordered = classes if isinstance(classes, InOrder) else in_order(classes)
+    next_hops = scheme.class_next_hops(node, ordered, links)
+    return Table(node, tuple(map(Entry, [pattern for pattern, _ in ordered], next_hops)))
 
 
 def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
@@ -76,12 +79,6 @@ def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
 def _rank(pattern: Pattern) -> tuple[int, int, int]:
     """Where an entry stands in a table: by priority, then by label and tag."""
     return -pattern.priority, pattern.label, pattern.tag
-
-
-def _entries(scheme: Scheme, node: int, links: LinkState) -> Iterable[Entry]:
-    classes = scheme.forwarding_classes(node)
-    for pattern, representative in classes if isinstance(classes, InOrder) else in_order(classes):
-        yield Entry(pattern, scheme.next_hops(node, representative, links))
 
 
 class InOrder(tuple[ForwardingClass, ...]):

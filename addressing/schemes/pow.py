@@ -15,7 +15,7 @@ NovaCube's PORA, of which the paper gives the name but no rule, is not here; POW
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -84,8 +84,6 @@ class Pow(Scheme):
             return drop("no server has this address")
         if server == at:
             return DELIVER
-        if not links and at in self._recent:
-            return self._recent[at][server]
         return self._decided(at, server, links)
 
     @cached_property
@@ -93,17 +91,18 @@ class Pow(Scheme):
         """Whether all nodes decide alike: on a plain torus with two links a dimension, without failures."""
         return type(self.torus) is Torus and min(self.torus.sizes) > 2 and not self.known
 
-    def _prepare(self, at: int) -> None:
-        """Compute the decisions of a node for all servers, where all nodes decide alike."""
-        if self._uniform and at not in self._recent:
-            self._recent.clear()  # tables are compiled node by node
-            by_shift = self._by_shift
-            self._recent[at] = [by_shift[shift] for shift in self._shifts(at)]
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        if not self._uniform or links or classes is not self._each_server:
+            return super().class_next_hops(at, classes, links)
+        by_shift, shifts = self._by_shift, self._shifts(at)
+        return [by_shift[shifts[server]] for server in self._in_order]
 
     @cached_property
-    def _recent(self) -> dict[int, list[NextHops]]:
-        """The decisions of the last node whose table was compiled, by server."""
-        return {}
+    def _in_order(self) -> list[int]:
+        """The servers in the order of their classes."""
+        return [self._addresses[header.label] for _, header in self._each_server]
 
     @cached_property
     def _by_shift(self) -> dict[int, NextHops]:
@@ -211,7 +210,6 @@ class Pow(Scheme):
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         servers = self._addresses.items()
         if self.fabric.is_server(at):
-            self._prepare(at)
             return self._each_server
         cases = (Case(Header(label), exact(label, 32), server) for label, server in servers)
         return repair(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))

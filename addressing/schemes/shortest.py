@@ -13,23 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing.algorithms.shortest_paths import ShortestPaths
-from addressing.header import Forward, Header, NextHops, drop, exact, only
+from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
 from addressing.scheme import ChangedClasses, ForwardingClass, NumberedScheme, Scheme
 from addressing.table import InOrder, in_order
 from topos.family import Family
-from topos.graph import IntArray, LinkState
+from topos.graph import ALL_UP, IntArray, LinkState
 
 BoolArray = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 BoolRow = NDArray[np.bool_]
 Longs = NDArray[np.int64]
 
+_NO_PORT = drop("no port on a shortest path is up")
 #: Distances of so many pairs are computed at once: 128 MB.
 _MOST_PAIRS = 1 << 25
 
@@ -59,19 +60,32 @@ class Shortest(NumberedScheme):
         else:
             ports = tuple(self.shortest_paths.next_hop_ports(at, server, links))
             hops = self.shortest_paths.hops(at, server)
-        return self.select(ports, server, hops) if ports else drop("no port on a shortest path is up")
+        return self.select(ports, server, hops) if ports else _NO_PORT
 
     def select(self, ports: Sequence[int], destination: int, hops: int) -> NextHops:
         """The next hops among the ports on shortest paths to a destination so many hops away: one of them."""
         number = 0 if self.fabric.relaying else spread(len(ports), destination, hops)
-        return only(Forward(ports[number]))
+        return _to(ports[number])
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        if self._prepared:
-            self._prepare_ports(at)
-        else:
+        if not self._prepared:
             self.shortest_paths.prepare(at)
         return self._each_server
+
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        if classes is not self._each_server or not (self._prepared and links.down <= self.known.down):
+            return super().class_next_hops(at, classes, links)
+        found = [
+            self.select(ports, server, hops) if ports else _NO_PORT
+            for server, (ports, hops) in enumerate(
+                zip(self._port_sets(at), self._hops[at].tolist(), strict=True)
+            )
+        ]
+        if at < self.fabric.servers:
+            found[at] = DELIVER
+        return found
 
     @cached_property
     def _each_server(self) -> InOrder:
@@ -153,28 +167,24 @@ class Shortest(NumberedScheme):
 
     def _ports(self, at: int, server: int) -> tuple[int, ...]:
         """The ports on shortest paths to a server."""
-        if at in self._recent_ports:
-            return self._recent_ports[at][server]
         hops = self._hops[:, server]
         wanted = hops[at] - 1
         return tuple(port for port, end in self.fabric.ports(at, self.known) if 0 <= wanted == hops[end.node])
 
-    def _prepare_ports(self, at: int) -> None:
-        """Compute the ports on shortest paths to each server."""
-        if at not in self._recent_ports:
-            self._recent_ports.clear()  # tables are compiled node by node
-            columns = np.ascontiguousarray(np.packbits(self._nearer(at), axis=0).T)
-            kinds: list[bytes] = columns.view(f"V{columns.shape[1]}").ravel().tolist()
-            bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
-            sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}
-            self._recent_ports[at] = [sets[one] for one in kinds]
-
-    @cached_property
-    def _recent_ports(self) -> dict[int, list[tuple[int, ...]]]:
-        """The cache of the last node whose table was compiled."""
-        return {}
+    def _port_sets(self, at: int) -> list[tuple[int, ...]]:
+        """The ports on shortest paths to each server."""
+        columns = np.ascontiguousarray(np.packbits(self._nearer(at), axis=0).T)
+        kinds: list[bytes] = columns.view(f"V{columns.shape[1]}").ravel().tolist()
+        bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
+        sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}
+        return [sets[one] for one in kinds]
 
     @cached_property
     def shortest_paths(self) -> ShortestPaths:
         """Shortest paths over the links known to be up."""
         return ShortestPaths(self.fabric, self.known)
+
+
+@lru_cache(maxsize=1 << 12)
+def _to(port: int) -> NextHops:
+    return only(Forward(port))

@@ -10,16 +10,21 @@ Paths are shortest.  A node stores O(n), as much as a full routing table; ``twop
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from addressing.automata.group import Group, of_graph
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
+from addressing.scheme import Scheme
 from topos.bases.cayley import CayleyGraph
 from topos.family import Family
+from topos.graph import NONE, LinkState
 
 
 @dataclass(frozen=True)
@@ -47,21 +52,32 @@ class VertexTransitive(RuleScheme):
         return self.graph.product(self.graph.inverse(here), there)
 
     @cached_property
-    def paths(self) -> tuple[tuple[int, int], ...]:
-        """The table: by element its distance from the identity, and the first generator, as a port, of a
-        shortest path to it (the first in the order of ports)."""
-        moves = self.graph.images(np.arange(self.graph.vertices)).tolist()
-        reached, queue = {0: (0, 0)}, [0]
-        for at in queue:
-            hops, first = reached[at]
-            for port, end in enumerate(moves[at], start=1):
-                if end not in reached:
-                    reached[end] = hops + 1, first or port
-                    queue.append(end)
-        return tuple(reached[element] for element in range(self.graph.vertices))
+    def group(self) -> Group:
+        """The group, with the first shortest path from the identity to each element in the order of ports."""
+        return of_graph(self.graph)
 
     def rule_bound(self) -> int:
-        return max(hops for hops, _ in self.paths)
+        return int(self.group.lengths[-1])
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        return Forward(self.graph.port_of(self.paths[self.row(at, vertex)][1]))
+        element = self.group.ranks[self.row(at, vertex)]
+        return Forward(self.graph.port_of(1 + int(self.group.first[element])))
+
+    def rule_ports(self, at: int) -> Sequence[int]:
+        group, graph = self.group, self.graph
+        here = group.ranks[graph.vertex(at)]
+        letters = group.first[group.translated(int(group.inverse[here]))]
+        ports = np.full(self.fabric.size, NONE)
+        ports[self._nodes] = np.array([*map(graph.port_of, range(1, 1 + group.degree)), NONE])[letters]
+        found: list[int] = ports.tolist()
+        return found
+
+    @cached_property
+    def _nodes(self) -> NDArray[np.int64]:
+        """By element the node."""
+        return np.array([self.graph.node_of(vertex) for vertex in self.group.vertices.tolist()])
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        vars(bound).update(group=self.group, _nodes=self._nodes)  # failures do not change them
+        return bound

@@ -6,11 +6,13 @@ header: classes hold for the failures only that the control plane knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import is_
 
 import numpy as np
 
-from addressing.header import Deliver, Forward, NextHops
+from addressing.header import Deliver, Forward, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry
 from dcnlab.verifier import kernel
@@ -52,6 +54,15 @@ class Interned:
         self._same[id(hops), back] = hops, found
         return found
 
+    def numbers(self, hops: Sequence[NextHops], returns: Sequence[bool]) -> Longs:
+        """The numbers of several behaviours."""
+        found = list(map(self._same.get, zip(map(id, hops), returns, strict=True)))
+        for place, one in enumerate(found):
+            if one is None or one[0] is not hops[place]:
+                number = self.number(hops[place], returns[place])
+                found[place] = hops[place], number
+        return np.array([one[1] for one in found if one is not None], np.int64)
+
     def arrays(self) -> kernel.Behaviours:
         """As the kernel reads them."""
         if self._arrays is None:
@@ -67,8 +78,32 @@ def _branch(action: object, back: bool) -> tuple[int, int, int, int, int]:
     return action.port, label, tag, action.pop, int(back)
 
 
+#: Which entries of a node let packets leave by their arrival port.
+Back = Callable[[int, Sequence[Entry]], Sequence[bool]]
 #: What tells groups of entries: masks of label and tag, whether the port is compared.
 _Masks = tuple[int, int, bool]
+_NO_ROWS, _NO_NUMBERS = np.zeros((0, 4), np.int64), np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """What the entries of a table compare: groups and rows as the kernel has them, numbered from 0."""
+
+    patterns: list[Pattern]
+    groups: Longs
+    rows: Longs
+
+    @classmethod
+    def of(cls, patterns: list[Pattern]) -> _Shape:
+        """The shape of entries in the order of a table."""
+        masks: list[_Masks] = [(one.mask, one.tag_mask, one.in_port > 0) for one in patterns]
+        kinds = {group: pattern.priority for pattern, group in zip(patterns, masks, strict=True)}
+        ranked = sorted(kinds.items(), key=lambda item: -item[1])
+        rank = {group: number for number, (group, _) in enumerate(ranked)}
+        groups = [(*group, priority, rank[group]) for group, priority in ranked]
+        both = zip(patterns, masks, strict=True)
+        rows = [(rank[group], one.label, one.tag, one.in_port) for one, group in both]
+        return cls(patterns, np.array(groups, np.int64).reshape(-1, 5), np.array(rows, np.int64).reshape(-1, 4))
 
 
 class Store:
@@ -81,32 +116,41 @@ class Store:
         self._keys, self._values = np.zeros((16, 4), np.int64), np.full(16, kernel.NOTHING)
         self._filled = 0
         self._replaced: tuple[Longs, int, Longs, Flags] | None = None
+        self._last: _Shape | None = None
         #: Nodes whose tables compare the arrival port, or do not let packets leave by it.
         self.by_port = np.zeros(size, np.bool_)
 
-    def add(self, tables: Mapping[int, Iterable[Entry]], back: Callable[[int, Entry], bool]) -> None:
-        """Set the tables of nodes; ``back`` says whether an entry lets packets leave by their arrival port."""
-        groups, rows, behaviours = list[tuple[int, ...]](), list[tuple[int, int, int, int]](), list[int]()
+    def add(self, tables: Mapping[int, Sequence[Entry]], back: Back) -> None:
+        """Set the tables of nodes; ``back`` says which entries let packets leave by their arrival port."""
+        first, groups = len(self._groups), list[Longs]()
+        rows, behaviours = list[Longs](), list[Longs]()
         for node, entries in tables.items():
-            read = [(entry, *_masks(entry), back(node, entry)) for entry in entries]
-            kinds = {group: entry for entry, group, _, _ in read}
-            first = len(self._groups) + len(groups)
-            ranks = dict[_Masks, int]()
-            for rank, group in enumerate(sorted(kinds, key=lambda one: -kinds[one].priority), first):
-                ranks[group] = rank
-                groups.append((*group, kinds[group].priority, rank))
-            for entry, group, fields, returns in read:
-                rows.append((ranks[group], *fields))
-                behaviours.append(self._behaviours.number(entry.next_hops, returns))
-            self._of[node] = first, first + len(ranks)
-            self.by_port[node] = any(not returns or fields[2] for _, _, fields, returns in read)
-        self._groups = np.concatenate([self._groups, np.array(groups, np.int64).reshape(-1, 5)])
-        self._insert(np.array(rows, np.int64).reshape(-1, 4), np.array(behaviours, np.int64))
+            shape, returns = self._shape(entries), back(node, entries)
+            numbered = shape.groups.copy()
+            numbered[:, 4] += first
+            groups.append(numbered)
+            of_node = shape.rows.copy()
+            of_node[:, 0] += first
+            rows.append(of_node)
+            behaviours.append(self._behaviours.numbers([entry.next_hops for entry in entries], returns))
+            self._of[node] = first, first + len(numbered)
+            self.by_port[node] = not all(returns) or bool(numbered[:, 2].any())
+            first += len(numbered)
+        self._groups = np.concatenate([self._groups, *groups])
+        self._insert(np.concatenate([_NO_ROWS, *rows]), np.concatenate([_NO_NUMBERS, *behaviours]))
+
+    def _shape(self, entries: Sequence[Entry]) -> _Shape:
+        """What the entries of a table compare; many schemes give all nodes the same patterns."""
+        patterns = [entry.pattern for entry in entries]
+        last = self._last
+        if last is None or len(last.patterns) != len(patterns) or not all(map(is_, last.patterns, patterns)):
+            self._last = last = _Shape.of(patterns)
+        return last
 
     def replace(
         self,
         tables: Mapping[int, Sequence[Entry]],
-        back: Callable[[int, Entry], bool],
+        back: Back,
         before: Mapping[int, Sequence[Entry]],
     ) -> None:
         """As :meth:`add`, until :meth:`restore`; the nodes have the tables ``before`` now."""
@@ -121,15 +165,15 @@ class Store:
                 self._cover(node, changed, back)
         self.add(whole, back)
 
-    def _cover(self, node: int, entries: Sequence[Entry], back: Callable[[int, Entry], bool]) -> None:
+    def _cover(self, node: int, entries: Sequence[Entry], back: Back) -> None:
         """Put entries before those of a node's only group that match the same."""
         below, number = self._groups[self._of[node, 0]], len(self._groups)
         above = [*below[:3].tolist(), below[3] + 1, number]
         self._groups = np.concatenate([self._groups, [above, below]])
         self._of[node] = number, number + 2
         rows = [(number, one.pattern.label, one.pattern.tag, one.pattern.in_port) for one in entries]
-        numbers = [self._behaviours.number(one.next_hops, back(node, one)) for one in entries]
-        self._insert(np.array(rows, np.int64).reshape(-1, 4), np.array(numbers, np.int64))
+        numbers = self._behaviours.numbers([one.next_hops for one in entries], back(node, entries))
+        self._insert(np.array(rows, np.int64).reshape(-1, 4), numbers)
 
     def restore(self) -> None:
         """Undo all that was replaced."""
@@ -170,7 +214,7 @@ class Store:
     def ask(self, node: int) -> None:
         """Give a node a table of single headers, empty at first."""
         if self._replaced is None:
-            self.replace({}, lambda _, __: True, {})
+            self.replace({}, lambda _, __: [], {})
         whole = (1 << _BITS) - 1
         self._of[node] = len(self._groups), len(self._groups) + 1
         self._groups = np.concatenate([self._groups, [[whole, whole, 1, 0, len(self._groups)]]])
@@ -217,12 +261,6 @@ def _changed(before: Sequence[Entry], after: Sequence[Entry]) -> list[Entry] | N
     if any(old.pattern != new.pattern for old, new in pairs):
         return None
     return [new for old, new in pairs if old.next_hops != new.next_hops]
-
-
-def _masks(entry: Entry) -> tuple[_Masks, tuple[int, int, int]]:
-    """What an entry compares, and with what: label, tag, port."""
-    at = entry.pattern
-    return (at.mask, at.tag_mask, at.in_port > 0), (at.label, at.tag, at.in_port)
 
 
 def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_bits: int) -> kernel.Network:

@@ -147,14 +147,16 @@ class Offline:
         entries of one priority disagree."""
         if self.fabric.is_server(node):
             return ((self.scheme.act(node, header, self._own.get(node, ALL_UP)), True),)
-        entries = self.tables[node].find(header)
-        return tuple(dict.fromkeys((e.next_hops, self.may_return(node, e)) for e in entries)) or ((MISS, True),)
+        entries = list(self.tables[node].find(header))
+        both = zip(entries, self.may_return(node, entries), strict=True)
+        return tuple(dict.fromkeys((entry.next_hops, back) for entry, back in both)) or ((MISS, True),)
 
-    def may_return(self, node: int, entry: Entry) -> bool:
-        """Whether packets that an entry matches may leave by their arrival port; from servers always."""
+    def may_return(self, node: int, entries: Sequence[Entry]) -> list[bool]:
+        """Whether packets that entries match may leave by their arrival port; from servers always."""
         if self.fabric.is_server(node):
-            return True
-        return entry.pattern.in_port > 0 or self.scheme.may_return(node, entry.pattern)
+            return [True] * len(entries)
+        patterns = [entry.pattern for entry in entries]
+        return [one.in_port > 0 or self.scheme.may_return(node, one) for one in patterns]
 
     def step(self, place: Place) -> Step[Place]:
         """What can happen to a packet at a place."""
