@@ -64,6 +64,7 @@ class Core:
         self._port_up: dict[tuple[int, int], bool] = {}
         self._initial_changes: dict[int, tuple[Change, ...]] = {}
         self._installed: dict[int, FlowTable] = {}
+        self._tables = plan.Tables()
         self._pending_barriers: dict[int, int] = {}
         self._barrier_ids = itertools.count(1)
         self._installing: set[int] = set()
@@ -95,7 +96,7 @@ class Core:
         """The changes from an empty ``switch`` to its table while all links are up; kept until it connects."""
         if switch not in self._initial_changes:
             self._initial_changes[switch] = plan.diff(
-                FlowTable(), plan.desired_table(self._base, switch, beside=self.beside)
+                FlowTable(), self._tables.table(self._base, switch, beside=self.beside)
             )
         return self._initial_changes[switch]
 
@@ -268,6 +269,8 @@ class Core:
         self._due = {
             one: None for one in nearest if self.beside or one in late or not now.keeps_table(one, before)
         }
+        for switch in self._installed.keys() - self._due.keys():
+            self._tables.kept(now, switch)
 
     def _send_due(
         self, current: LinkStateUpdate, among: Collection[int] | None, phase: int
@@ -296,7 +299,7 @@ class Core:
             yield self._send(switch, changes, barrier_id, plan.written_groups(changes))
 
     def _table(self, switch: int, ports: frozenset[int] | None = None) -> FlowTable:
-        return plan.desired_table(self.scheme, switch, self.link_state, self.beside, ports)
+        return self._tables.table(self.scheme, switch, self.link_state, self.beside, ports)
 
     def _complete_tree(self, current: LinkStateUpdate) -> Iterator[Effect]:
         """No switch floods by a port any more that has left the tree: flood by those that have come to it.

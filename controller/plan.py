@@ -16,7 +16,7 @@ from __future__ import annotations
 import enum
 import functools
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from addressing.fields import ipv6, mac
 from addressing.header import Field, Forward, NextHops, Pattern
 from addressing.scheme import Scheme
-from addressing.table import compile_table
+from addressing.table import Entry, compile_table
 from controller import rules
 from controller.beside import NOTHING, Beside
 from controller.rules import Actions, Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
@@ -61,32 +61,123 @@ def desired_table(
     ``scheme`` must know ``links`` already (``scheme.with_failures(links)``).  ``ports`` are those by which the
     switch floods, if it does: those of the tree, unless stated.
     """
-    table = compile_table(scheme, switch, links)
-    buckets_of = functools.cache(functools.partial(_buckets, scheme, switch))  # many entries share next hops
-    entries = [
-        (entry, buckets_of(_returning(scheme, switch, entry.pattern), entry.next_hops))
-        for entry in table.entries
-    ]
-    numbers = group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
-    flows = {
-        Rule(
-            entry.priority + 1,
-            match(scheme, entry.pattern, version),
-            (ToGroup(numbers[buckets]),) if buckets in numbers else buckets[0].actions,
-        )
-        for entry, buckets in entries
-        for version in scheme.ip_versions
+    own = _scheme_table(scheme, switch, links)
+    return _with_others(own, scheme, switch, links, beside, ports)
+
+
+class Tables:
+    """The tables of switches while a scheme learns of failures: each is made from the last one of its switch,
+    as far as the scheme says what changes."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[Scheme, FlowTable]] = {}
+
+    def table(
+        self,
+        scheme: Scheme,
+        switch: int,
+        links: LinkState = ALL_UP,
+        beside: Beside = NOTHING,
+        ports: frozenset[int] | None = None,
+    ) -> FlowTable:
+        """The same as :func:`desired_table`."""
+        last = self._last.get(switch)
+        own = _following(scheme, switch, links, *last) if last else None
+        if own is None:
+            own = _scheme_table(scheme, switch, links)
+        self._last[switch] = scheme, own
+        return _with_others(own, scheme, switch, links, beside, ports)
+
+    def kept(self, scheme: Scheme, switch: int) -> None:
+        """The switch's table stays as it is under ``scheme``."""
+        if switch in self._last:
+            self._last[switch] = scheme, self._last[switch][1]
+
+
+def _scheme_table(scheme: Scheme, switch: int, links: LinkState) -> FlowTable:
+    """The scheme's entries, and that for requests for hardware addresses."""
+    lists = _lists(scheme, switch, compile_table(scheme, switch, links).entries)
+    numbers = group_numbers({buckets for _, buckets in lists if len(buckets) > 1})
+    flows = set(_rules(scheme, lists, numbers))
+    if has_hosts(scheme, switch):
+        flows |= _requests(scheme)
+    return FlowTable(frozenset(flows), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
+
+
+def _following(
+    scheme: Scheme, switch: int, links: LinkState, before: Scheme, held: FlowTable
+) -> FlowTable | None:
+    """The same from the table ``held`` under ``before``; None where the scheme does not say what changes."""
+    changes = scheme.changed_classes(switch, before)
+    if changes is None or (scheme.label_bits, scheme.tag_bits) != (before.label_bits, before.tag_bits):
+        return None
+    lists = _lists(
+        scheme, switch, [Entry(one, scheme.next_hops(switch, header, links)) for one, header in changes.fresh]
+    )
+    patterns = {*changes.gone, *(entry.pattern for entry, _ in lists)}
+    keys = {
+        (one.priority + 1, match(scheme, one, version)) for one in patterns for version in scheme.ip_versions
     }
+    labels = {_label(one) for _, one in keys}
+    # Hashes of whole matches are slow: few rules have a label that is concerned.
+    stay = held.rules.difference([r for r in held.rules if _label(r.match) in labels and r.key in keys])
+    buckets_of = {group.id: group.buckets for group in held.groups}
+    used = {buckets_of[one.group] for rule in stay for one in rule.actions if isinstance(one, ToGroup)}
+    numbers = group_numbers(used.union(buckets for _, buckets in lists if len(buckets) > 1))
+    if any(numbers.get(buckets, number) != number for number, buckets in buckets_of.items()):
+        return None
+    groups = {Group(number, buckets) for buckets, number in numbers.items()}
+    return FlowTable(stay.union(_rules(scheme, lists, numbers)), frozenset(groups))
+
+
+def _with_others(
+    own: FlowTable,
+    scheme: Scheme,
+    switch: int,
+    links: LinkState,
+    beside: Beside,
+    ports: frozenset[int] | None,
+) -> FlowTable:
+    """A scheme's table with what a switch holds beside it."""
+    if not beside:
+        return own
     if ports is None:
         ports = beside.flooded(scheme.fabric, switch, links)
-    flows |= set(beside.rules(scheme, switch, links, ports))
-    if has_hosts(scheme, switch) or beside.at(switch):
-        actions = (Output(rules.CONTROLLER),)
-        flows |= {
-            Rule(ARP_PRIORITY, _REQUEST_MATCHES[version], actions, rules.ARP_COOKIE)
-            for version in scheme.ip_versions
-        }
-    return FlowTable(frozenset(flows), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
+    others = set(beside.rules(scheme, switch, links, ports))
+    if beside.at(switch):
+        others |= _requests(scheme)
+    return FlowTable(own.rules | others, own.groups)
+
+
+def _lists(scheme: Scheme, switch: int, entries: Iterable[Entry]) -> list[tuple[Entry, tuple[Bucket, ...]]]:
+    """Entries with their buckets."""
+    buckets_of = functools.cache(functools.partial(_buckets, scheme, switch))  # many entries share next hops
+    return [(one, buckets_of(_returning(scheme, switch, one.pattern), one.next_hops)) for one in entries]
+
+
+def _rules(
+    scheme: Scheme,
+    lists: Iterable[tuple[Entry, tuple[Bucket, ...]]],
+    numbers: Mapping[tuple[Bucket, ...], int],
+) -> Iterator[Rule]:
+    for entry, buckets in lists:
+        actions = (ToGroup(numbers[buckets]),) if len(buckets) > 1 else buckets[0].actions
+        for version in scheme.ip_versions:
+            yield Rule(entry.priority + 1, match(scheme, entry.pattern, version), actions)
+
+
+def _requests(scheme: Scheme) -> set[Rule]:
+    """Send requests for hardware addresses to the controller."""
+    actions = (Output(rules.CONTROLLER),)
+    return {
+        Rule(ARP_PRIORITY, _REQUEST_MATCHES[version], actions, rules.ARP_COOKIE)
+        for version in scheme.ip_versions
+    }
+
+
+def _label(match: Match) -> int:
+    """The label that is compared; one of the three fields has it."""
+    return match.eth_dst.value | match.ipv4_dst.value | match.ipv6_dst.value
 
 
 def has_hosts(scheme: Scheme, switch: int) -> bool:

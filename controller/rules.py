@@ -56,6 +56,10 @@ class Match:
     #: The type of ICMPv6 messages.
     icmpv6_type: int = 0
 
+    def __hash__(self) -> int:  # sets of rules are most of a controller's work, and masks are alike
+        label = self.eth_dst.value ^ self.ipv4_dst.value ^ self.ipv6_dst.value
+        return hash((self.in_port, self.eth_type, self.eth_src.value, label))
+
     @property
     def text(self) -> str:
         """``ip,in_port=2,nw_dst=10.1.0.0/16``: the fields in Open vSwitch's order."""
@@ -168,6 +172,9 @@ class Rule:
     match: Match
     actions: Actions
     cookie: int = TABLE_COOKIE
+
+    def __hash__(self) -> int:  # few rules differ in their actions only
+        return hash((self.priority, self.match))
 
     @property
     def key(self) -> tuple[int, Match]:

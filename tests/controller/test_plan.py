@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 
 import pytest
@@ -22,6 +23,7 @@ from tests.controller.values import tables
 from tests.lab.cover import kind
 from tests.topos.graphs import built
 from topos import registry as topologies
+from topos.graph import LinkState
 
 #: Every scheme in every kind of network with switches, and every such network, small ones first.
 PAIRS = few(
@@ -131,6 +133,29 @@ def test_prediction(topology: str, name: str) -> None:
         texts = {4: "arp", 6: "icmp6,icmp_type=135"}
         expected = sorted(texts[version] for version in scheme.ip_versions) if hosts else []
         assert sorted(rule.match.text for rule in asks) == expected
+
+
+@pytest.mark.parametrize(("topology", "name"), PAIRS)
+def test_tables_made_from_earlier_ones_are_those_made_at_once(topology: str, name: str) -> None:
+    """While links fail and come back in any order, and some switches skip states."""
+    fabric = topologies.fabric(topology)
+    intact, tables, drawn = schemes.bind(name, fabric), plan.Tables(), random.Random(1)
+    switches = range(fabric.servers, fabric.size)
+    intact.prepare_tables(switches)
+    links = range(len(fabric.link_ends))
+    down: set[int] = set()
+    for _ in range(5):
+        known = LinkState(frozenset(down))
+        scheme = intact.with_failures(known)
+        down ^= set(drawn.sample(links, drawn.choice((1, 2, len(links) // 5))))
+        try:
+            scheme.check_width()
+        except (LabelTooWide, ValueError):
+            continue
+        scheme.prepare_tables(switches)
+        for switch in drawn.sample(switches, drawn.randint(1, len(switches))):
+            expected = plan.desired_table(intact.with_failures(known), switch, known)
+            assert tables.table(scheme, switch, known) == expected
 
 
 def test_groups_keep_their_numbers_when_others_go() -> None:
