@@ -27,11 +27,9 @@ output is one JSON value, also for an error: {"error": "...", "exit": 2}.
 """
 
 import gc
-import importlib
 import os
 import sys
-from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -49,7 +47,6 @@ def main() -> NoReturn:
 
             print(f"dcnlab {version('dcnlab')}")
             sys.exit(0)
-        _import_typer()
         from dcnlab.cli import program
     except KeyboardInterrupt:  # the import takes long enough to be interrupted
         sys.exit(130)
@@ -57,31 +54,6 @@ def main() -> NoReturn:
         program.main()
     finally:
         gc.freeze()  # else Python looks through all objects at its end, for a fifth of a short command's time
-
-
-#: Modules that typer imports and a short command does not use: a tenth of its time.
-_UNUSED = ("subprocess", "ast", "tokenize", "bz2", "lzma")
-
-
-class _Later(ModuleType):
-    """What stands in a module's place where it was imported, and imports it when something of it is used."""
-
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-def _import_typer() -> None:
-    """Import it without the modules of the standard library that it does not need here."""
-    absent = [name for name in _UNUSED if name not in sys.modules]
-    sys.modules.update({name: _Later(name) for name in absent})
-    try:
-        import typer  # noqa: F401
-    finally:
-        for name in absent:
-            if isinstance(sys.modules.get(name), _Later):
-                del sys.modules[name]
 
 
 def _open_missing() -> None:

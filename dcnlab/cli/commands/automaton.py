@@ -11,6 +11,7 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import options
 from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.durations import duration
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
 from topos.bases.cayley import CayleyGraph
@@ -33,7 +34,7 @@ def automaton(
         str, typer.Option(help="Order of letters: natural, lex, colex, search, or ports such as 2.1.3.")
     ] = "natural",
     seconds: Annotated[
-        float, options.duration("With --order search: how long to search.", "--for", "--seconds")
+        float, duration("With --order search: how long to search.", "--for", "--seconds")
     ] = 10.0,
     seed: options.Seed = 1,
     source: Annotated[

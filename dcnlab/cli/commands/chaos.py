@@ -12,6 +12,7 @@ from dcnlab.cli.app import command
 from dcnlab.cli.launching import stages
 from dcnlab.cli.parameters import options
 from dcnlab.cli.parameters.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.durations import duration
 from dcnlab.cli.parameters.lab_options import of_labs
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.options.config import LabConfig
@@ -27,7 +28,7 @@ from dcnlab.lab.options.config import LabConfig
 def chaos(
     topology: Topology,
     scheme: SchemeName = "shortest",
-    seconds: Annotated[float, options.duration("How long.", "--for")] = 60.0,
+    seconds: Annotated[float, duration("How long.", "--for")] = 60.0,
     steps: Annotated[
         int | None, options.number("Number of steps, instead of a time.", 1, options.MAX_COUNT)
     ] = None,

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.parameters import options
 from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.durations import duration
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.errors import LabError
@@ -22,7 +22,7 @@ def complete_graph(
         list[str] | None,
         typer.Argument(help="The receiving servers; default: those of the family's own complete graph."),
     ] = None,
-    budget: Annotated[float, options.duration("How long to search.", "--for", "--budget")] = 20.0,
+    budget: Annotated[float, duration("How long to search.", "--for", "--budget")] = 20.0,
     json: JsonFlag = False,
 ) -> None:
     """Complete graph of servers for one-to-several traffic: edge-disjoint paths between every two servers."""

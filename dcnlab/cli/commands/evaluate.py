@@ -12,6 +12,7 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import cluster, options
 from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.durations import duration
 from dcnlab.cli.parameters.spec_lists import schemes_of, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
 from dcnlab.lab.errors import UsageError
@@ -85,7 +86,7 @@ def evaluate(
     paths: options.Paths = "",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     sizes: options.FlowSizes = "fixed:1M",
-    seconds: Annotated[float, options.duration("For fct: how long flows arrive.", "--for")] = 10.0,
+    seconds: Annotated[float, duration("For fct: how long flows arrive.", "--for")] = 10.0,
     rate: Annotated[str, typer.Option(help="For fct: bandwidth of every link, such as 100Mbit.")] = "1Gbit",
     dask: options.Dask = "",
     json: JsonFlag = False,

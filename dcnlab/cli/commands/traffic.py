@@ -10,6 +10,7 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import options
 from dcnlab.cli.parameters.arguments import LabName
+from dcnlab.cli.parameters.durations import duration
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab.client import Lab
 from dcnlab.lab.measurement.traffic import DEFAULT_LOAD, DEFAULT_SECONDS, Traffic, bins_table
@@ -47,7 +48,7 @@ def traffic(
     ] = None,
     seconds: Annotated[
         float | None,
-        options.duration(
+        duration(
             f"How long flows arrive, by default {DEFAULT_SECONDS:g} s. Without a load: flows are sent again"
             " until then, by default once.",
             "--for",
@@ -69,7 +70,7 @@ def traffic(
     seed: options.Seed = 1,
     timeout: Annotated[
         float,
-        options.duration("Deadline after the last flow starts; unfinished flows fail.", "--timeout"),
+        duration("Deadline after the last flow starts; unfinished flows fail.", "--timeout"),
     ] = 10.0,
     predict: Annotated[
         bool,

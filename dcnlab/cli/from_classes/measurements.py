@@ -97,10 +97,10 @@ def _option(item: Field[Any]) -> Any:
     """The option of an argument with its limits; of a duration, they are checked with the measurement."""
     limits, names = item.metadata, names_of(item)
     if limits["unit"] == "s":
-        from dcnlab.cli.parameters import options
+        from dcnlab.cli.parameters.durations import duration  # few have one
 
         longer = ("--for",) if item.name == arguments.LENGTH else ()  # the former name works too
-        return options.duration(limits["doc"], *longer, *names)
+        return duration(limits["doc"], *longer, *names)
     choices = f" One of: {', '.join(limits['choices'])}." if limits["choices"] else ""
     return typer.Option(*names, min=limits["low"], max=limits["high"], help=limits["doc"] + choices)
 
