@@ -58,7 +58,8 @@ def _info(_: Any, answer: LabInfo) -> None:
 def _info_rows(answer: LabInfo) -> list[tuple[str, str]]:
     """The items of a lab and their values as text."""
     controller = answer["controller"]
-    shown = answer | {"options": _chosen_options(answer["options"])}
+    chosen = {name: answer["options"][name] for name in answer["chosen"] if name != "custom"}
+    shown = answer | {"options": chosen}
     rows = [(key, _info_text(value)) for key, value in shown.items() if key not in _SHOWN_OTHERWISE]
     rows.append(("down", "; ".join(map(_down_link, answer["down_links"])) or "none"))
     for word in ("cut", "removed"):
@@ -79,23 +80,8 @@ def _info_rows(answer: LabInfo) -> list[tuple[str, str]]:
 #: Items that have rows of their own, or say little to people.
 _SHOWN_OTHERWISE = {
     "controller", "backend", "ended", "damage", "launch", "started", "down", "down_links", "cut",
-    "removed",
+    "removed", "chosen",
 }  # fmt: skip
-
-
-def _chosen_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that differ from their defaults, without those that have rows of their own."""
-    from dataclasses import fields
-
-    from dcnlab.lab.options.config import LabConfig
-
-    usual = {field.name: field.default for field in fields(LabConfig)}
-    return {
-        name: value
-        for name, value in options.items()
-        if name not in ("topology", "scheme", "name", "custom")
-        and (list(value) if isinstance(value, list | tuple) else value) != usual.get(name)
-    }
 
 
 def _link_ends(link: dict[str, Any]) -> str:

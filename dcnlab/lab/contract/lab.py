@@ -132,7 +132,8 @@ class LabInfo(Answer):
     ``started`` the time of the launch in seconds since 1970, ``launch``
     its seconds by stage, ``ended`` a line for each process that has ended, ``damage`` one for each link and
     host that a program in a host has changed, ``restarts`` how often each process
-    was started again, ``options`` the configuration as a JSON object (``Lab.config``: with its types).
+    was started again, ``options`` the configuration as a JSON object (``Lab.config``: with its types),
+    ``chosen`` the names of those that differ from their defaults.
     ``version`` is that of the program which launched it, ``replaced`` says that another one is installed since.
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
     machines.
@@ -165,6 +166,7 @@ class LabInfo(Answer):
     controller: ControllerState
     restarts: dict[str, int]
     options: dict[str, Any]
+    chosen: list[str] = field(default_factory=list)
     mtu: int = field(default=1500, metadata=ABSENT)
     links_cut: int = field(default=0, metadata=ABSENT)
     machines: list[MachineInfo] | None = field(default=None, metadata=ABSENT)

@@ -67,5 +67,6 @@ class Info(Operation[LabInfo]):
             controller=Control.merge([one.controller for one in facts]),
             restarts=dict(restarts),
             options=config.to_json(),
+            chosen=config.chosen(),
             **(lab.others.describe(rests) if lab.others is not None else {}),
         )

@@ -51,6 +51,11 @@ class LabConfig(StatedOptions):
             return replace(config, scheme=scheme, link_state=source)
         return config
 
+    def chosen(self) -> list[str]:
+        """The names of the options that differ from their defaults."""
+        usual = type(self)(self.topology, self.scheme, self.name)
+        return [item.name for item in fields(self) if getattr(self, item.name) != getattr(usual, item.name)]
+
     def agent_options(self) -> Options:
         """What the agents' parent is started with."""
         shared = {f.name: getattr(self, f.name) for f in fields(Options)}

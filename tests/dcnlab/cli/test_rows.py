@@ -48,7 +48,9 @@ def database() -> Iterator[PrivateOvs]:
 
 
 def transact(ovs: PrivateOvs, *operations: ovsdb.Operation) -> list[Any]:
-    return ovsdb.transact(ovs.directory / "db.sock", operations, 30.0)
+    with ovsdb.Connection(ovs.directory / "db.sock", 30.0) as connection:
+        connection.send(operations)
+        return connection.result()
 
 
 def content(ovs: PrivateOvs) -> dict[str, list[str]]:

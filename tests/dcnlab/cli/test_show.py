@@ -11,7 +11,6 @@ import pytest
 from rich.text import Text
 
 from dcnlab.cli import show
-from dcnlab.cli.from_classes import answers
 from dcnlab.lab.options.config import LabConfig
 
 COLUMNS = (
@@ -107,8 +106,5 @@ def test_piped_tables_are_as_wide_as_columns_says(
 
 def test_info_shows_options_that_differ_from_the_default() -> None:
     usual = LabConfig.of("bcube:2,1", "brp", name="one")
-    assert answers._chosen_options(usual.to_json()) == {}
-    assert answers._chosen_options(replace(usual, rate="80Mbit", nat=True).to_json()) == {
-        "rate": "80Mbit",
-        "nat": True,
-    }
+    assert usual.chosen() == []
+    assert sorted(replace(usual, rate="80Mbit", nat=True).chosen()) == ["nat", "rate"]

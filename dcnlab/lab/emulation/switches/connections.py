@@ -6,17 +6,19 @@ Open vSwitch's log says it at once.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import re
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dcnlab.lab.emulation.switches import ovsdb
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 
-#: Seconds within which a database that works answers.
+#: Seconds within which databases that work answer.
 _TIMEOUT = 2.0
 _SELECTED = (
     {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "controller"]},
@@ -85,16 +87,25 @@ class Connections:
 
 def _controllers(shards: Iterable[Shard]) -> list[Controlled]:
     """What the databases say about the controllers of all switches; none of a shard whose database does not
-    answer."""
-    return list(itertools.chain.from_iterable(map(_of_shard, shards)))
+    answer.  All are asked at once: however many are stopped, the limit is waited for once."""
+    end, controlled = time.monotonic() + _TIMEOUT, []
+    with contextlib.ExitStack() as opened:
+        asked = []
+        for shard in shards:
+            with contextlib.suppress(OSError):
+                connection = opened.enter_context(ovsdb.Connection(shard.database, _TIMEOUT))
+                connection.send(_SELECTED)
+                asked.append(connection)
+        for connection in asked:
+            connection.socket.settimeout(max(0.001, end - time.monotonic()))
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, LabError):
+                controlled += _controlled(*(result["rows"] for result in connection.result()))
+    return controlled
 
 
-def _of_shard(shard: Shard) -> list[Controlled]:
-    try:
-        bridges, results = (result["rows"] for result in ovsdb.transact(shard.database, _SELECTED, _TIMEOUT))
-    except (OSError, ValueError, KeyError, TypeError, LabError):
-        return []
-    by_id = {row["_uuid"][1]: row for row in results}
+def _controlled(bridges: Iterable[Any], controllers: Iterable[Any]) -> list[Controlled]:
+    """What the rows of one database say."""
+    by_id = {row["_uuid"][1]: row for row in controllers}
     controlled = []
     for bridge in bridges:
         for reference in ovsdb.members(bridge["controller"]):

@@ -74,13 +74,6 @@ class Connection:
             return dict(value)
 
 
-def transact(path: Path, operations: Sequence[Operation], timeout: float) -> list[Any]:
-    """One transaction on a connection of its own: what each operation gave.  Raises OSError and LabError."""
-    with Connection(path, timeout) as connection:
-        connection.send(operations)
-        return connection.result()
-
-
 def members(value: Any) -> list[Any]:
     """The members of a set; a set of one is written without its list."""
     return list(value[1]) if value[0] == "set" else [value]
