@@ -8,7 +8,7 @@ switches take each of the phases of :mod:`controller.phases` at a turn.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from topos.graph import LinkState
 from topos.stages import stages
 
 if TYPE_CHECKING:
+    from controller.client import ControllerProcess
     from dcnlab.lab.contract.machine import Apply
     from dcnlab.lab.emulation.running import Running
     from dcnlab.lab.events.journal import Journal
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 #: Seconds for the controller to converge on link state; agents have as long.
 _TIMEOUT = 30.0
+#: The events by which the controller says that a switch has another table.
+_CHANGES = ("installed", "updated")
+
+#: The controller, how many events of it there were, and the links that were down.
+_Moment = tuple["ControllerProcess | None", int, frozenset[int]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Following:
     ) -> None:
         self._running, self._supervision, self._journal = running, supervision, journal
         self._switch_path = switch_path
+        #: When tables were last waited for.
+        self._awaited = self._now(frozenset())
         #: The last change in an order.
         self.in_order: ChangedInOrder | None = None
 
@@ -79,11 +87,19 @@ class Following:
             raise LabError(problem)
         return to_agents, to_controller
 
-    def await_tables(self) -> None:
-        """Wait until switches forward by the tables that they have now, and by nothing that was cached."""
+    def await_tables(self, among: Collection[str] | None = None) -> None:
+        """Wait until switches, all or those named, forward by the tables that they have now, and by nothing
+        that was cached."""
         if self._switch_path is not None:
-            self._switch_path.await_tables()  # the kernel forwards for the switches
-        openvswitch.purge_datapath_caches(supervised.working_shards(self._running))
+            self._switch_path.await_tables(among)  # the kernel forwards for the switches
+        openvswitch.purge_datapath_caches(supervised.working_shards(self._running, among))
+
+    def await_changes(self, down: frozenset[int]) -> None:
+        """:meth:`await_tables` of the switches that changed since the last time; ``down`` are the links that
+        are."""
+        now = self._now(down)
+        self.await_tables(self._changed(now))
+        self._awaited = now
 
     def controller_is_silent(self) -> bool:
         """Whether the lab has a controller that has ended or is stopped."""
@@ -91,6 +107,25 @@ class Following:
         return controller is not None and state_of(controller.process.pid) in ("", "T", "Z")
 
     # --- inside ---------------------------------------------------------------
+
+    def _now(self, down: frozenset[int]) -> _Moment:
+        controller = self._running.controller
+        return controller, controller.received if controller is not None else 0, down
+
+    def _changed(self, now: _Moment) -> frozenset[str] | None:
+        """The switches whose tables or ports have changed since tables were last waited for; None where it is
+        not known: others change tables too, or the controller was started again."""
+        running, (former, seen, before) = self._running, self._awaited
+        controller, received, down = now
+        if controller is None or controller is not former:
+            return None
+        events = controller.events_since(seen)
+        if running.choice.kind != "ours" or running.flooding is not None or len(events) < received - seen:
+            return None
+        ends = (port.node for link in map(running.fabric.link, before ^ down) for port in (link.a, link.b))
+        return frozenset(map(running.fabric.name, ends)).union(
+            event["switch"] for event in events if event["event"] in _CHANGES
+        )
 
     def _to_tell(self, update: Apply) -> tuple[LinkState, LinkState]:
         """The failed links to tell agents and controller of."""
@@ -145,7 +180,7 @@ class Following:
         if converged is None:
             return ""
         if turns:
-            self.await_tables()
+            self.await_changes(update.down)
         if last:
             self._journal.add(LearnedFailures("the controller", sorted(state.down), update.revision))
         return str(converged.get("at_once", ""))

@@ -222,7 +222,7 @@ class LocalMachine(MeasuredLab):
     def apply(self, update: Apply) -> object:
         """Have agents and controller follow link state, and wait until servers and switches forward by it."""
         told = self.following.follow(update)
-        self.await_tables()
+        self.following.await_changes(update.down)
         return told
 
     def await_tables(self) -> None:

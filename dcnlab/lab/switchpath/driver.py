@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -86,12 +86,13 @@ class SwitchFastPath:
                 if handle.getsockname()[0] in own:
                     self._maps.attach_filter(handle)
 
-    def await_tables(self) -> None:
-        """Wait until the maps are as the switches' tables are now."""
+    def await_tables(self, among: Collection[str] | None = None) -> None:
+        """Wait until the maps are as the tables of the switches, all or those named, are now."""
         with self._answered:
             self._barrier += 1
             wanted = self._barrier
-        asked = [switch for switch in self._switches.values() if switch.ask(wanted)]
+        chosen = (one for name, one in self._switches.items() if among is None or name in among)
+        asked = [switch for switch in chosen if switch.ask(wanted)]
         with self._answered:
             self._answered.wait_for(lambda: all(one.has_answered(wanted) for one in asked), _PATIENCE)
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -358,9 +358,14 @@ def all_work(running: Running) -> bool:
     return all(daemon.pid() is not None and not daemon.stopped for daemon in daemons)
 
 
-def working_shards(running: Running) -> list[Shard]:
-    """The shards whose ovs-vswitchd runs: it has not ended, and is not stopped."""
-    daemons = (Daemon(running, shard, "ovs-vswitchd") for shard in running.shards)
+def working_shards(running: Running, switches: Collection[str] | None = None) -> list[Shard]:
+    """The shards, of these switches or all, whose ovs-vswitchd runs: it has not ended, and is not stopped."""
+    shards = [
+        one
+        for one in running.shards
+        if switches is None or any(bridge.name in switches for bridge in one.bridges)
+    ]
+    daemons = (Daemon(running, shard, "ovs-vswitchd") for shard in shards)
     return [one.shard for one in daemons if one.alive and not one.stopped]
 
 
