@@ -45,7 +45,7 @@ _ATTRIBUTE = struct.Struct("=HH")
 _GENERIC = struct.Struct("=Bxxx")
 #: Traffic control (linux/pkt_sched.h, linux/pkt_cls.h).
 _TRAFFIC = struct.Struct("=BxxxiIII")
-_NEWQDISC, _NEWTFILTER, _EXCLUSIVE = 36, 44, 0x200
+_NEWQDISC, _NEWTFILTER, _EXCLUSIVE, _ROOT = 36, 44, 0x200, 0xFFFFFFFF
 _CLSACT_HANDLE, _CLSACT_PARENT, _INGRESS, _EGRESS = 0xFFFF0000, 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
 _TCA_KIND, _TCA_OPTIONS, _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _DIRECT_ACTION = 1, 2, 6, 7, 8, 1
 _ETH_P_ALL = 0x0003
@@ -191,6 +191,11 @@ class Netlink(_Socket):
         body = _ROUTE.pack(socket.AF_INET6, length, 0, 0, _MAIN_TABLE, _PROTO_STATIC, 0, _UNICAST, 0)
         attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_DST, network)
         self._request(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
+
+    def without_discipline(self, index: int) -> None:
+        """Have an interface that is not up yet get no queueing discipline: its driver gets what is sent."""
+        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 0, _ROOT, 0) + _attribute(_TCA_KIND, b"noqueue\0")
+        self._request(_NEWQDISC, _CREATE | _REPLACE, body)
 
     def attach_classifier(self, index: int, program: int, *, ingress: bool, preference: int = 1) -> None:
         """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it; that of the

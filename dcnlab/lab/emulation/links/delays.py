@@ -6,7 +6,8 @@ device receives redirects them to the interface, which lets pass what comes from
 all descriptors: if the process ends, another one goes on with them.
 
 No packet socket sends them: to close one takes the kernel a grace period of RCU, 12 ms, and a lab has thousands
-of ends of links.  To close a device takes an expedited one, a fraction of a millisecond.
+of ends of links.  To close a device takes an expedited one: a fraction of a millisecond, but one device after
+the other, and on a busy machine each takes longer (docs/decisions/delay-line.md).
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def _open(nics: Iterable[Nic], first: int) -> dict[Nic, _End]:
 def _tap(name: str) -> int:
     """A TAP device in this thread's namespace that is up.
 
-    It is persistent, so that it goes with its namespace: by itself each takes the kernel 15 ms.
+    It is persistent, so that it goes with its namespace: by itself each takes the kernel 15 ms.  The driver's
+    own queue holds what nobody has read yet; arrays of a queueing discipline would stay empty, but take memory.
     """
     tap = os.open(kernel.TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -198,7 +200,9 @@ def _tap(name: str) -> int:
         fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH14x", name.encode(), flags))
         fcntl.ioctl(tap, _TUNSETOFFLOAD, _OFFLOADS)
         with Netlink() as netlink:  # by ioctl the kernel lets no user of a namespace set a queue
-            netlink.set_up(socket.if_nametoindex(name), arp=False, queue=_QUEUE)
+            index = socket.if_nametoindex(name)
+            netlink.without_discipline(index)
+            netlink.set_up(index, arp=False, queue=_QUEUE)
         fcntl.ioctl(tap, _TUNSETPERSIST, 1)
     except OSError:
         os.close(tap)
