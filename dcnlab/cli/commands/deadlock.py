@@ -20,11 +20,12 @@ from topos.spec import SpecError
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
     from dcnlab.evaluator.deadlock.analysis import Deadlock
+    from dcnlab.lab.client import Lab
     from topos.fabric import Fabric
 
 
-#: Packets of each flow along a cycle.
-_FRAMES = 40
+#: Packets of each flow along a cycle: twice as many again and again, up to the second number, until some wait.
+_FRAMES, _MOST_FRAMES = 40, 640
 
 
 class Switching(StrEnum):
@@ -114,34 +115,50 @@ def deadlock(
 def _in_labs(
     bound: Scheme, analysis: Deadlock, topology: str, scheme: str, quiet: bool
 ) -> list[dict[str, Any]]:
-    """What arrives of packets sent along the cycle, by virtual channels."""
+    """What arrives of packets sent along the cycle, by virtual channels.
+
+    Where packets have other ways out, it takes many of them until all wait for each other.
+    """
     from dcnlab.cli.commands.overload import sustainable_rate
     from dcnlab.cli.launching import stages
     from dcnlab.evaluator.deadlock.senders import along, narrowest
     from dcnlab.lab.client import Lab
-    from dcnlab.lab.measurement.overload import Overload
 
     fabric, (count, chosen_by) = bound.fabric, analysis.virtual_channels
     ends = "datelines" if chosen_by == "datelines" else ",".join(map(str, analysis.layer.tolist()))
     pairs = tuple((fabric.name(a), fabric.name(b)) for a, b in along(bound, analysis))
-    rows = []
+    rows, frames = [], _FRAMES
     for name, text, channels in (("one", "one", 1), (f"by {chosen_by}", ends, count), ("escape", "escape", 2)):
-        row = {"virtual_channels": channels, "chosen": name,
-               "flows": len(pairs), "packets": len(pairs) * _FRAMES}  # fmt: skip
+        row: dict[str, Any] = {"virtual_channels": channels, "chosen": name, "flows": len(pairs)}
         try:
             lab = Lab(topology, scheme, flow_control="credits", virtual_channels=text, load_balance="packet",
                       buffers=narrowest(fabric), rate=sustainable_rate(fabric))  # fmt: skip
             with stages(quiet=quiet) as stage:
                 lab.start(stage)
         except UsageError as error:  # not every network has escape paths
-            rows.append({**row, "arrived": None, "waiting": None, "refused": str(error)})
+            refused = {"arrived": None, "waiting": None, "refused": str(error)}
+            rows.append({**row, "packets": len(pairs) * frames, **refused})
             continue
         try:
-            found = lab.measure(Overload(frames=_FRAMES, pairs=pairs))
+            most = _MOST_FRAMES if name == "one" else frames
+            frames, arrived, waiting = _send(lab, pairs, frames, most)
         finally:
             lab.stop()
-        rows.append({**row, "arrived": found.received, "waiting": found.buffered, "refused": None})
+        measured = {"arrived": arrived, "waiting": waiting, "refused": None}
+        rows.append({**row, "packets": len(pairs) * frames, **measured})
     return rows
+
+
+def _send(lab: Lab, pairs: tuple[tuple[str, str], ...], frames: int, most: int) -> tuple[int, int, int]:
+    """Send ``frames`` packets in each flow, twice as many again and again up to ``most`` until some wait:
+    (packets of each flow, packets that arrived, packets that wait)."""
+    from dcnlab.lab.measurement.overload import Overload
+
+    found = lab.measure(Overload(frames=frames, pairs=pairs))
+    while not found.buffered and frames < most:
+        frames *= 2
+        found = lab.measure(Overload(frames=frames, pairs=pairs))
+    return frames, found.received, found.buffered
 
 
 def _draw(fabric: Fabric, analysis: Deadlock, scheme: str, path: Path) -> None:

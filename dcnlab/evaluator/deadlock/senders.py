@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from addressing.scheme import Scheme, path
+from addressing.header import Forward
+from addressing.scheme import Scheme
 from dcnlab.evaluator.deadlock.analysis import Deadlock
 from topos.fabric import Fabric
 
@@ -12,8 +11,7 @@ from topos.fabric import Fabric
 def along(scheme: Scheme, found: Deadlock) -> list[tuple[int, int]]:
     """(source, destination) of the packets that hold a channel of the cycle and wait for the next one.
 
-    The channels lead from server to server (``switching`` credits).  Of several routes that a scheme has for a
-    pair, the first counts.
+    The channels lead from server to server (``switching`` credits).  All routes that the scheme can take count.
     """
     tail, head = found.channels.tail, found.channels.head
     return [
@@ -31,6 +29,21 @@ def narrowest(fabric: Fabric) -> int:
 
 
 def _legs(scheme: Scheme, source: int, to: int) -> set[tuple[int, int]]:
-    """The pairs of servers that follow each other on a path."""
-    nodes = path(scheme, source, to) or ()
-    return set(pairwise(node for node in nodes if scheme.fabric.is_server(node)))
+    """The pairs of servers that follow each other on a route."""
+    fabric, found = scheme.fabric, set[tuple[int, int]]()
+    todo = [(source, header, source) for header, _ in scheme.headers(source, to)]
+    seen = set(todo)
+    while todo:
+        at, header, last = todo.pop()
+        for action, _ in scheme.act(at, header):
+            end = fabric.peer(at, action.port) if isinstance(action, Forward) else None
+            if not isinstance(action, Forward) or end is None:
+                continue
+            if fabric.is_server(end.node):
+                found.add((last, end.node))
+            before = end.node if fabric.is_server(end.node) else last
+            state = end.node, action.arrival(header, scheme.tag_bits, end.number), before
+            if state not in seen:
+                seen.add(state)
+                todo.append(state)
+    return found

@@ -67,14 +67,16 @@ def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
 
 
 @pytest.mark.lab
-def test_a_cycle_stops_traffic_with_one_virtual_channel_and_datelines_end_that() -> None:
-    words = ("torus:4x4", "--scheme", "dor", "--switching", "credits", "--lab", "--json")
+@pytest.mark.parametrize(("scheme", "chosen"), [("dor", "by datelines"), ("pow", "by destination")])
+def test_a_cycle_stops_traffic_with_one_virtual_channel_and_more_end_that(scheme: str, chosen: str) -> None:
+    words = ("torus:4x4", "--scheme", scheme, "--switching", "credits", "--lab", "--json")
     done = dcnlab("deadlock", *words)
     assert done.returncode == 1, done.stderr
     shown = json.loads(done.stdout)
     assert len(shown["cycle"]) == 4
     one, proposed, escape = shown["labs"]
-    assert (one["virtual_channels"], proposed["chosen"], escape["chosen"]) == (1, "by datelines", "escape")
+    assert escape["virtual_channels"] == 2
+    assert (one["virtual_channels"], proposed["chosen"], escape["chosen"]) == (1, chosen, "escape")
     assert one["arrived"] < one["packets"] == proposed["arrived"] == escape["arrived"]
     assert one["waiting"] >= 4
     assert proposed["waiting"] == escape["waiting"] == 0
