@@ -117,7 +117,7 @@ def _in_labs(
 ) -> list[dict[str, Any]]:
     """What arrives of packets sent along the cycle, by virtual channels.
 
-    Where packets have other ways out, it takes many of them until all wait for each other.
+    Where packets have several next hops, it takes many of them until some wait for each other.
     """
     from dcnlab.cli.commands.overload import sustainable_rate
     from dcnlab.cli.launching import stages
