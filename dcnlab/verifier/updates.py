@@ -8,7 +8,7 @@ with it: that is a set of nodes that have changed while others have not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,9 @@ class Update:
         self._old, self._new = (avoiding, Offline(whole)) if restored else (Offline(whole), avoiding)
         self._tables = self._old.tables, self._new.tables
         self._both: dict[int, Offline] = {}
+        #: What was asked already: each turn of an order asks for most of it again.
+        self._done: dict[tuple[str, Place], list[Place | Ending]] = {}
+        self._starts: dict[Pair, list[Place]] = {}
         self.ends = frozenset(
             node for link in links.down for node in scheme.fabric.link_ends[link, [0, 2]].tolist()
         )
@@ -113,14 +116,13 @@ class Update:
 
     def act(self, version: str, place: Place) -> list[Place | Ending]:
         """What a node does with a packet in one version; nothing for what is lost at the link that is down."""
-        if version == BOTH:
-            model = self._merged(place[0])
-        else:
-            model = {OLD: self._old, LOCAL: self._local, NEW: self._new}[version]
-        copies_left = [copy for copies in model.step(place) for copy in copies]
-        return [
-            copy for copy in map(self._at_links, [place] * len(copies_left), copies_left) if copy is not None
-        ]
+        done = self._done.get((version, place))
+        if done is None:
+            models = {OLD: self._old, LOCAL: self._local, NEW: self._new}
+            model = self._merged(place[0]) if version == BOTH else models[version]
+            left = [self._at_links(place, copy) for copies in model.step(place) for copy in copies]
+            done = self._done[version, place] = [copy for copy in left if copy is not None]
+        return done
 
     def _merged(self, switch: int) -> Offline:
         """A switch that holds the entries of both tables, the new ones where both have one."""
@@ -142,11 +144,12 @@ class Update:
 
     def starts(self) -> dict[Pair, list[Place]]:
         """The packets of every pair as their sources make them before, meanwhile and afterwards."""
-        starts = self._old.starts()
-        for model in (self._new,) if self.restored else (self._local, self._new):
-            for pair, places in model.starts().items():
-                starts[pair] = [*dict.fromkeys((*starts[pair], *places))]
-        return starts
+        if not self._starts:
+            self._starts = self._old.starts()
+            for model in (self._new,) if self.restored else (self._local, self._new):
+                for pair, places in model.starts().items():
+                    self._starts[pair] = [*dict.fromkeys((*self._starts[pair], *places))]
+        return self._starts
 
     # --- the check --------------------------------------------------------------
 
@@ -182,12 +185,11 @@ class Update:
         nodes = [name(place[0]) for place, _ in circle]
         return Transient((name(pair[0]), name(pair[1])), (*nodes, nodes[0]), versions)
 
-    def by_distance(self) -> list[UpdateReport]:
+    def by_distance(self) -> Iterator[UpdateReport]:
         """The same if nodes change in turns, as in a lab: by their distance from a failure, the farthest first,
         or from what was restored, the nearest first; one report a turn in which something changes."""
         turns = stages(self.fabric, self.changing.down, not self.restored)
         turn_of = {node: number for number, turn in enumerate(turns) for node in turn}
-        checks = []
         for number in sorted({turn_of[node] for node in self.changed}):
 
             def allowed(node: int, number: int = number) -> tuple[str, ...]:
@@ -197,8 +199,7 @@ class Update:
                 late = tuple(one for one in versions if one in (LOCAL, OLD))
                 return (NEW,) if turn_of[node] < number else late
 
-            checks.append(self.check(allowed))
-        return checks
+            yield self.check(allowed)
 
     def in_phases(self) -> UpdateReport | None:
         """The same if switches change in phases (:mod:`controller.phases`); None where they cannot.

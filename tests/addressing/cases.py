@@ -77,6 +77,34 @@ def pairs() -> list[tuple[str, str]]:
     return [(spec, text) for spec in examples() for text in texts(families.parse(spec))]
 
 
+def covering(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those of some pairs that together have every topology, and every scheme and setting in every kind of
+    network: small ones first, each topology beginning with another scheme."""
+    by_spec: dict[str, list[str]] = {}
+    for spec, text in pairs:
+        by_spec.setdefault(spec, []).append(text)
+    turned = [
+        (spec, text)
+        for turn, spec in enumerate(sorted(by_spec, key=lambda spec: built(spec).size))
+        for text in rotated(by_spec[spec], turn)
+    ]
+    return few(turned, lambda pair: (pair[0], (kind(pair[0]), pair[1])))
+
+
+def rotated(items: list[T], turn: int) -> list[T]:
+    """The items, beginning with the one of that number."""
+    first = turn % len(items)
+    return [*items[first:], *items[:first]]
+
+
+def kind(spec: str) -> str:
+    """Who forwards, and over what: servers without switches, servers and switches, switches alone."""
+    fabric = built(spec)
+    if fabric.is_end_host(0):
+        return "plain hosts"
+    return "relays and switches" if fabric.switches else "relays"
+
+
 @functools.cache
 def smalls(name: str) -> tuple[str, ...]:
     """Specifications of a family with at most SMALL nodes, found by varying its parameters."""

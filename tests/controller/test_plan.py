@@ -18,22 +18,18 @@ from addressing.table import compile_table
 from controller import plan, rules
 from controller.plan import Change, Op
 from controller.rules import FlowTable, Group, Output, Rule, ToGroup
-from tests.addressing.cases import few
+from tests.addressing.cases import covering
 from tests.controller.values import tables
-from tests.lab.cover import kind
 from tests.topos.graphs import built
 from topos import registry as topologies
 from topos.graph import LinkState
 
-#: Every scheme in every kind of network with switches, and every such network, small ones first.
-PAIRS = few(
-    (
-        (family.example, scheme)
-        for family in sorted(topologies.known().values(), key=lambda family: built(family.example).size)
-        for scheme in schemes.compatible_schemes(built(family.example).family)
-        if built(family.example).switches
-    ),
-    lambda pair: (pair[0], (kind(pair[0]), pair[1])),
+#: Networks with switches.
+PAIRS = covering(
+    (family.example, scheme)
+    for family in topologies.known().values()
+    for scheme in schemes.compatible_schemes(built(family.example).family)
+    if built(family.example).switches
 )
 
 

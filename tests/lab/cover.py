@@ -19,7 +19,7 @@ import functools
 from collections.abc import Set
 
 from addressing import registry as schemes
-from tests.addressing.cases import SETTINGS, symmetric
+from tests.addressing.cases import SETTINGS, kind, symmetric
 from tests.topos.graphs import built
 from topos import registry
 from topos.family import Family
@@ -59,14 +59,6 @@ def product() -> list[Pair]:
 def candidates() -> list[Pair]:
     """The same in all settings."""
     return [(spec, text) for spec in instances() for text in texts(registry.parse(spec))]
-
-
-def kind(spec: str) -> str:
-    """Who forwards, and over what: servers without switches, servers and switches, switches alone."""
-    fabric = built(spec)
-    if fabric.is_end_host(0):
-        return "plain hosts"
-    return "relays and switches" if fabric.switches else "relays"
 
 
 def shows(pair: Pair) -> frozenset[Shown]:

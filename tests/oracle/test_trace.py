@@ -22,10 +22,8 @@ from addressing.schemes.shortest import Shortest
 from controller import plan
 from controller.openflow import dump, encode
 from controller.rules import FlowTable
-from tests.addressing.cases import few
-from tests.lab.cover import kind
+from tests.addressing.cases import covering
 from tests.ovs import PrivateOvs
-from tests.topos.graphs import built
 from topos import registry as topologies
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
@@ -47,18 +45,11 @@ def instances() -> Iterator[str]:
 FEWER = {"ksp": "ksp:k=3"}
 
 
-def product() -> list[tuple[str, str]]:
-    """Every topology with every scheme that fits, small ones first; each begins with another scheme."""
-    found = []
-    for turn, spec in enumerate(sorted(instances(), key=lambda spec: built(spec).size)):
-        names = schemes.compatible_schemes(topologies.parse(spec))
-        first = turn % len(names)
-        found += [(spec, FEWER.get(name, name)) for name in (*names[first:], *names[:first])]
-    return found
-
-
-#: Every topology, and every scheme in every kind of network that it fits.
-PAIRS = few(product(), lambda pair: (pair[0], (kind(pair[0]), pair[1])))
+PAIRS = covering(
+    (spec, FEWER.get(name, name))
+    for spec in instances()
+    for name in schemes.compatible_schemes(topologies.parse(spec))
+)
 
 #: One family for each scheme: there a link fails as well.  Why only there: tests/addressing/test_every_pair.py
 #: compares compiled tables with the rule for every pair, with failures.

@@ -199,7 +199,7 @@ def _update(topology: str, scheme: str, link: str, json: bool) -> None:
             (Update(bound, links, restored=True), "nearest first", ", restored"),
         ):
             orders[f"any{which}"] = [update.check()]
-            orders[order] = update.by_distance()
+            orders[order] = [*update.by_distance()]
             if (phased := update.in_phases()) is not None:
                 orders[f"in phases{which}"] = [phased]
     held = not any(

@@ -23,24 +23,12 @@ from dcnlab.evaluator.routing.vectorized import searches_of
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.loads import carried_load
 from dcnlab.traffic.patterns import Traffic, traffic
-from tests.addressing.cases import few
+from tests.addressing.cases import covering
 from tests.topos.graphs import built
 from topos.fabric import Fabric
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 from topos.registry import known
-
-
-def catalogue() -> list[tuple[str, str]]:
-    """Every (small topology, scheme) pair."""
-    networks = [built(family.example) for family in known().values()]
-    return [(network.spec, name) for network in networks for name in compatible_schemes(network.family)]
-
-
-def shown(pair: tuple[str, str]) -> tuple[tuple[str, ...], ...]:
-    network = built(pair[0])
-    kind = "plain hosts" if network.is_end_host(0) else "switches" if network.switches else "servers"
-    return (network.family.name,), (pair[1], kind)
 
 
 def assert_merging_changes_nothing(scheme: Scheme, down: LinkState, known_down: LinkState, to: int) -> None:
@@ -64,7 +52,11 @@ def assert_merging_changes_nothing(scheme: Scheme, down: LinkState, known_down: 
     assert merged.crossings()[2].sum() == pytest.approx(loads.sum())
 
 
-CASES: list[tuple[str, str]] = few(catalogue(), shown)
+CASES = covering(
+    (family.example, name)
+    for family in known().values()
+    for name in compatible_schemes(built(family.example).family)
+)
 
 
 @pytest.mark.parametrize(("spec", "name"), CASES)

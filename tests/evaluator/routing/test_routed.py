@@ -40,7 +40,7 @@ from dcnlab.evaluator.routing.vectorized import (
     spread_of,
     symmetric,
 )
-from tests.addressing.cases import few
+from tests.addressing.cases import covering
 from tests.topos.graphs import built
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE
@@ -86,14 +86,7 @@ ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], tuple[Hops, ...]]] = {
 }
 
 
-def shows(pair: tuple[str, str]) -> tuple[tuple[str, ...], ...]:
-    """What a pair shows: its family, and its scheme on this kind of network."""
-    network = built(pair[0])
-    kind = "plain hosts" if network.is_end_host(0) else "switches" if network.switches else "servers"
-    return (network.family.name,), (pair[1], kind)
-
-
-@pytest.mark.parametrize(("spec", "name"), few(vectorised(), shows))
+@pytest.mark.parametrize(("spec", "name"), covering(vectorised()))
 def test_the_vectorised_form_equals_the_rule(spec: str, name: str) -> None:
     network = built(spec)
     scheme, rule = bind(name, network), asked_once(bind(name, network))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests.addressing.cases import kind
 from tests.lab import cover
 
 pytestmark = pytest.mark.lab
@@ -28,7 +29,7 @@ def labs() -> list[Any]:
     found = cover.product() if os.environ.get("DCNLAB_CATALOGUE") == "all" else cover.cover()
     alone = [pytest.mark.xdist_group("plain hosts")]
     return [
-        pytest.param(*pair, marks=alone if cover.kind(pair[0]) == "plain hosts" else [], id=" ".join(pair))
+        pytest.param(*pair, marks=alone if kind(pair[0]) == "plain hosts" else [], id=" ".join(pair))
         for pair in found
     ]
 
