@@ -13,10 +13,11 @@ automaton on word differences, in place of a routing table.
     presentations.py  generators and relators of the Cayley families
     completion.py     Knuth-Bendix completion of a presentation
     acceptor.py       index automaton and word acceptor
+    structure.py      general multiplier and Diff from a completed system
     orders.py         orders of letters, and the search for one with a small Diff
     coding.py         normal forms as bits
     sizes.py          states, transitions and bits, compared with a full table
 
-Diff is computed from the group itself. Tests compare it with what a presentation gives
-(`tests/automata/structure.py`).
+Diff is computed in two independent ways, from the group itself and from a presentation; tests compare
+the results.
 """

@@ -14,8 +14,8 @@ from addressing.automata.acceptor import of_group
 from addressing.automata.differences import automaton
 from addressing.automata.group import GroupError
 from addressing.automata.presentations import Presentation
+from addressing.automata.structure import EQUAL, multiplier
 from tests.automata.oracles import CASES, SMALL, family, group
-from tests.automata.structure import EQUAL, multiplier
 from tests.automata.test_differences import transitions
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)

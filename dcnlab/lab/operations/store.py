@@ -29,5 +29,5 @@ class Store(Operation[StorePlace]):
         from dcnlab.lab.kv import store, stores
 
         server = lab.server(self.server)
-        lab.own(stores.of).start(server)
+        lab.own(stores.Stores).start(server)
         return StorePlace(lab.address(server), store.PORT)

@@ -1,6 +1,5 @@
 """A lab's openings to the machine and its networks; each exists only when the user asks for it.
 
-    opening.py     those that a lab has from its launch on
     nat.py         hosts reach what the machine reaches
     networks.py    the IPv4 networks of a fabric: what does not go outside
     expose.py      programs on the machine reach a port of a server

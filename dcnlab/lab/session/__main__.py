@@ -36,6 +36,7 @@ from dcnlab.lab.emulation.namespaces import hosts
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.options import exposure
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running.guard import Guard
@@ -162,10 +163,14 @@ def _launch(
             from dcnlab.lab.services import sshd
 
             sshd.start(machine)
-        if config.nat or config.expose:
-            from dcnlab.lab.outside import opening
+        if config.nat:
+            from dcnlab.lab.outside import nat
 
-            opening.start(machine)
+            nat.start(machine, guard)
+        for exposed in exposure.parse(config.expose):
+            from dcnlab.lab.outside import expose
+
+            expose.start(machine, guard, exposed)
     except LabError as error:
         _end(report, str(error), error.exit_code)
     except (AgentError, ControllerError) as error:
