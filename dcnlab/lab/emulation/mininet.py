@@ -34,7 +34,7 @@ class LabNet(Mininet):  # type: ignore[misc]
         self._running, self._set_link, self._impose, self._change = running, set_link, impose, change
         #: Whether the lab's nodes and links are all here: further ones come to the running lab.
         self.complete = False
-        self._new: dict[str, Any] = {}
+        self._new: dict[str, str] = {}
         self._removed: dict[frozenset[str], LabLink] = {}
         Mininet.inited = True  # or Mininet would change system limits
         super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)

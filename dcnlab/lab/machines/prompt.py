@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mininet.log import output
 
@@ -82,7 +81,9 @@ class Prompt(prompt.Prompt):
         info = self._ask("info") or {"machines": []}
         for node in self._ask("nodes") or ():
             number = self._fabric.index(node["name"])
-            where = next((one["machine"] for one in info["machines"] if number in self._nodes(one)), "")
+            where = next(
+                (one["machine"] for one in info["machines"] if number in self._nodes(one["nodes"])), ""
+            )
             output(f"{node['name']}: {node['kind']} {node['label']} {node['ipv4'] or ''} {where}\n")
 
     def do_intfs(self, line: str) -> None:
@@ -105,9 +106,9 @@ class Prompt(prompt.Prompt):
             return False
         return super().onecmd(line)
 
-    def _nodes(self, machine: dict[str, Any]) -> set[int]:
+    def _nodes(self, spans: Iterable[str]) -> set[int]:
         nodes: set[int] = set()
-        for span in machine["nodes"]:
+        for span in spans:
             first, _, last = span.partition("-")
             nodes.update(range(self._fabric.index(first), self._fabric.index(last or first) + 1))
         return nodes
