@@ -18,7 +18,7 @@ from tests.lab.shared import on_shared_lab
 pytestmark = pytest.mark.lab
 
 
-def test_one_connection_fills_both_ways() -> None:
+def test_one_connection_fills_both_paths() -> None:
     """Links of 4 Mb/s, slow enough for any machine: TCP fills one of two disjoint paths, Multipath TCP both."""
     with Lab("bcube:4,1", "brp:multipath=yes,paths=2", rate="4Mbit", link_state="agents") as lab:
         before = carried(lab)
@@ -45,7 +45,7 @@ def test_one_connection_fills_both_ways() -> None:
 
 
 @on_shared_lab
-def test_one_way_is_not_enough(lab: Lab) -> None:
+def test_one_path_is_not_enough(lab: Lab) -> None:
     with pytest.raises(UsageError, match="--multipath 2 or more"):
         lab.mptcp("h0", "h3", seconds=1)
 

@@ -33,7 +33,7 @@ def test_a_note_tells_of_fewer_parallel_paths_than_asked_for(
         ("bcube:4,1", "brp:multipath=yes", "h0", "h15"),
     ],
 )
-def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b: str) -> None:
+def test_parallel_flows_take_disjoint_paths(topology: str, scheme: str, a: str, b: str) -> None:
     """Hashes choose: of 16 flows, all take one of two paths once in 32,768 runs (of 8, once in 128)."""
     fabric = registry.fabric(topology)
     bound = bind(scheme, fabric)

@@ -88,7 +88,7 @@ def test_a_link_is_cut_and_healed(lab: Lab, client: TestClient) -> None:
     assert client.get("state").json()["down"] == []
 
 
-def test_tables_and_ways(lab: Lab, client: TestClient) -> None:
+def test_tables_and_paths(lab: Lab, client: TestClient) -> None:
     assert client.get("nodes/s0/table").json() == lab.tables("s0")
     assert [step["node"] for step in client.get("paths/h0/h15").json()] == lab.route("h0", "h15")
     wrong = client.get("nodes/s99/table")
@@ -221,7 +221,7 @@ def test_every_entry_on_the_path_is_installed(topology: str, scheme: str) -> Non
         assert cut not in itertools.pairwise(step["node"] for step in steps)
 
 
-def test_no_way_is_exit_code_1(lab: Lab) -> None:
+def test_no_path_is_exit_code_1(lab: Lab) -> None:
     lab.fail("h15")
     try:
         done = dcnlab("explain", lab.config.name, "h0", "h15")
