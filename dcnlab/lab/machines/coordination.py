@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 #: Messages of a change: for each machine, and for each of two that have an end of the link.
 _PER_MACHINE, _PER_END, _ENDS = 2, 4, 2
 #: Seconds of processor time of a message; the share of a processor that a machine takes while nothing happens.
-_SECONDS_PER_MESSAGE, _IDLE_PER_MACHINE = 0.3e-3, 0.35e-3
-#: Seconds of processor time of a launch: for each node and for each link, of which most is the placement.
-_SECONDS_PER_NODE, _SECONDS_PER_LINK = 0.35e-3, 0.2e-3
+_SECONDS_PER_MESSAGE, _IDLE_PER_MACHINE = 0.5e-3, 0.4e-3
+#: Seconds of processor time of a launch: for each machine, node and link, of which most is the placement.
+_SECONDS_PER_NODE, _SECONDS_PER_LINK, _LAUNCH_PER_MACHINE = 0.01e-3, 0.04e-3, 15e-3
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,8 @@ def coordination(placement: Placement) -> Coordination:
     """Estimated for a placement; the machines' own times come on top."""
     machines = len(placement.machines)
     messages = _PER_MACHINE * machines + _PER_END * _ENDS
-    launch = placement.fabric.size * _SECONDS_PER_NODE + len(placement.fabric.link_ends) * _SECONDS_PER_LINK
+    links = len(placement.fabric.link_ends)
+    launch = (
+        placement.fabric.size * _SECONDS_PER_NODE + links * _SECONDS_PER_LINK + machines * _LAUNCH_PER_MACHINE
+    )
     return Coordination(messages, 1000 * messages * _SECONDS_PER_MESSAGE, machines * _IDLE_PER_MACHINE, launch)
