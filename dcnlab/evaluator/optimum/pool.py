@@ -54,11 +54,18 @@ class Pool:
             self.arcs, self.used, self.at, self.length, self.count, self.flow,
         )  # fmt: skip
 
-    def copy(self) -> Pool:
-        """The flows as they are now; arcs of paths are never changed, so they are shared."""
-        return Pool(
-            self.arcs, self.used, self.at.copy(), self.length.copy(), self.count.copy(), self.flow.copy()
-        )
+    def copy(self, into: Pool | None = None) -> Pool:
+        """The flows as they are now, in the memory of another copy if there is one; arcs of paths are never
+        changed, so they are shared."""
+        if into is None:
+            return Pool(
+                self.arcs, self.used, self.at.copy(), self.length.copy(), self.count.copy(), self.flow.copy()
+            )
+        into.arcs, into.used = self.arcs, self.used
+        for mine, other in ((self.at, into.at), (self.length, into.length), (self.flow, into.flow)):
+            np.copyto(other, mine)
+        np.copyto(into.count, self.count)
+        return into
 
     def loads(self, network: Network) -> Floats:
         """The load of each arc."""

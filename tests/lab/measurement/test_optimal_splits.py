@@ -36,8 +36,8 @@ def test_measured_throughput_stands_beside_the_bounds_of_the_optimum(programs: P
     try:
         lab = Lab.attach(LAB)
         tables = [lab.tables(network.name(node)) for node in range(network.servers, network.size)]
-        words = ("--count", "16", "--sizes", "fixed:30K", "--timeout", "120s", "--predict", "--json")
-        done = run("traffic", LAB, PATTERN, *words)
+        sending = ("--count", "16", "--sizes", "fixed:30K", "--timeout", "120s")
+        done = run("traffic", LAB, PATTERN, *sending, "--predict", "--json")
     finally:
         run("down", LAB)
     assert all(table.equal for table in tables)
