@@ -25,6 +25,16 @@ try:
 except SystemExit:
     print(*sorted(sys.modules), file=sys.stderr)
 """
+SHOW = """\
+import json, sys
+from dcnlab.cli.from_classes import answers
+from dcnlab.lab.operations.info import Info
+
+for one in json.load(open(sys.argv[1])):
+    if one["request"] == {"op": "info"}:
+        answers.show(Info(), Info().read(one["answer"]))
+print(*sorted(sys.modules), file=sys.stderr)
+"""
 
 
 @pytest.mark.parametrize(
@@ -38,6 +48,16 @@ def test_a_process_of_a_lab_starts_light(module: str) -> None:
     found = imported(module)
     assert module in found
     assert HEAVY.isdisjoint(packages(found))
+
+
+def test_an_answer_of_info_is_shown_without_the_options_of_labs() -> None:
+    """They come with all schemes, topologies and numpy, which take as long as the rest of the command."""
+    snapshot = Path(__file__).with_name("snapshots") / "control.json"
+    done = subprocess.run([sys.executable, "-c", SHOW, snapshot], capture_output=True, text=True, check=True)
+    found = done.stderr.splitlines()[-1].split()
+    assert "options" in done.stdout
+    assert {*HEAVY, "numpy"}.isdisjoint(packages(found))
+    assert {"topos.registry", "addressing.registry", "dcnlab.lab.options.config"}.isdisjoint(found)
 
 
 @pytest.mark.parametrize("module", ["dcnlab.lab.session.__main__", "hostagent.__main__", "controller.__main__"])
