@@ -89,7 +89,8 @@ class Wiring:
         for end in (ends.a, ends.b):
             if self._running.here(end.node) and not fabric.is_server(end.node):
                 switch, name = fabric.name(end.node), interface(fabric, end.node, end.number)
-                if name in self._running.shard(switch).run("ovs-vsctl", "list-ports", switch).split():
+                ports = self._running.shard(switch).ports(switch)
+                if name in ports or end.number not in ports.values():  # an attempt may have removed it only
                     yield switch, name, end.number
 
     # --- hosts ------------------------------------------------------------------

@@ -72,6 +72,15 @@ def assert_whole(lab: Lab) -> None:
     assert lab.pingall().lost == []
 
 
+def test_a_repair_goes_on_where_one_was_broken_off_and_waits_for_the_database(lab: Lab) -> None:
+    vandalise(lab, LINKS["deleted"][0])
+    poll(lambda: lab.info().down == [0], 60)
+    assert lab.run("s0", ["ovs-vsctl", "del-port", "s0", "s0-eth1"]).returncode == 0
+    lab.kill("ovsdb")
+    assert lab.restore("h0", "s0").still_down == []
+    assert_whole(lab)
+
+
 @pytest.mark.parametrize("repair", ["restore", "restart"])
 @pytest.mark.parametrize("what", LINKS)
 def test_a_link_that_its_host_has_changed_is_down_and_comes_back(lab: Lab, what: str, repair: str) -> None:

@@ -33,6 +33,8 @@ CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
 _SETTLED_UPTIME = 15.0
+#: Seconds for a database to come back, and to do what it is asked for.
+_PATIENCE = 30
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day; and
 #: with several controllers, whose roles are written then, too.
 _STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
@@ -95,14 +97,26 @@ class Shard:
             raise LabError(waiting.failure(program, done.returncode, done.stderr or done.stdout))
         return done.stdout
 
+    def ports(self, bridge: str) -> dict[str, int]:
+        """The OpenFlow numbers that ports of a bridge were given, by interface."""
+        if not (names := self._configure("list-ports", bridge).split()):
+            return {}
+        columns = ["--format=csv", "--no-headings", "--columns=name,ofport_request"]
+        rows = self._configure(*columns, "list", "Interface", *names).split()
+        return {name: int(number) for name, number in (row.split(",") for row in rows) if number.isdecimal()}
+
     def add_port(self, bridge: str, interface: str, number: int) -> None:
         """Give a bridge a port with an OpenFlow number; returns when it has it."""
         request = ["set", "Interface", interface, f"ofport_request={number}"]
-        self.run("ovs-vsctl", "add-port", bridge, interface, "--", *request)
+        self._configure("add-port", bridge, interface, "--", *request)
 
     def remove_port(self, bridge: str, interface: str) -> None:
-        """Take a port from a bridge."""
-        self.run("ovs-vsctl", "del-port", bridge, interface)
+        """Take a port from a bridge, if it has it."""
+        self._configure("--if-exists", "del-port", bridge, interface)
+
+    def _configure(self, *arguments: str) -> str:
+        """Run ovs-vsctl; waits for a database that is being started again."""
+        return self.run("ovs-vsctl", "--retry", f"--timeout={_PATIENCE}", *arguments)
 
 
 #: The daemons of a shard; each has a pid file with its name in ``rundir``.
