@@ -9,21 +9,28 @@ returns to itself, and take a shortest path instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.algorithms.deciding import Bytes, arriving, descending
 from addressing.algorithms.rings import Ring, ring_word
-from addressing.header import Forward, Header
-from addressing.rule import RuleScheme
+from addressing.header import DELIVER, Forward, Header, NextHops
+from addressing.rule import RuleScheme, towards
 from addressing.scheme import ForwardingClass
+from addressing.table import InOrder
 from topos.families.borel import Borel
 from topos.family import Family, param
-from topos.graph import NONE
+from topos.graph import ALL_UP, NONE, LinkState
 
 #: Ends of words kept per scheme.
 _KEPT = 1 << 19
+#: All decisions are computed for one of so many nodes, and where they are no more than this.
+_WORTH, _MOST = 8, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,85 @@ class Cr(RuleScheme):
         """The vertex that a packet arrived from; NONE at its source."""
         end = self.fabric.peer(at, in_port)
         return NONE if end is None or self.fabric.is_end_host(end.node) else self.ring.family.vertex(end.node)
+
+    # --- all decisions at once ----------------------------------------------------------
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        size = (1 + len(self.ring.family.letters)) * len(self.vertices) ** 2
+        if self.fabric.relaying and len(nodes) * _WORTH >= len(self.vertices) and size <= _MOST:
+            _ = self._ports
+
+    @property
+    def _prepared_ports(self) -> Bytes | None:
+        """:attr:`_ports`, if they have been computed (:meth:`prepare_tables`)."""
+        return vars(self).get("_ports")
+
+    @cached_property
+    def _ports(self) -> Bytes:
+        """``[v, p, t]``: the port by which a packet for t leaves v that arrived by port p (0: at its source);
+        NONE where no path is up."""
+        family, nodes = self.ring.family, self.vertices
+        ends = family.images(np.arange(family.vertices))
+        down = [(v, p) for v in nodes for p in range(1, 5) if self.fabric.link_at(v, p) in self.known.down]
+        up = ends.copy()
+        for v, p in down:
+            up[v, p - 1] = NONE
+        letters = np.stack([self._letters(v, [NONE, *ends[v].tolist()]) for v in range(family.vertices)])
+        distances = self.shortest_paths.from_each(len(nodes))[: len(nodes)]
+        arrives = arriving(letters, up, np.array(family.inverses))
+        return np.where(arrives, letters, descending(distances, up)[:, None, :])
+
+    def _letters(self, at: int, before: list[int]) -> Bytes:
+        """The letters of the rule at a vertex, by the vertex that a packet comes from, and target."""
+        around, targets = self.ring.family.vertices, np.array(self.ring.labels)
+        found = np.full((len(before), around), NONE, np.int8)
+        for row, came in enumerate(before):
+            ends = self._ends(at, came)
+            if ends:
+                gaps = np.abs(np.array(list(ends))[:, None] - targets)
+                nearest = np.minimum(gaps, around - gaps).argmin(axis=0)
+                found[row] = np.array(list(ends.values()))[nearest]
+        return found
+
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
+        if self._prepared_ports is None:
+            return super().forwarding_classes(at)
+        places, ports = np.nonzero(self._exceptions(at))
+        by_port = self._classes
+        exceptions = [
+            by_port[port + 1][place] for place, port in zip(places.tolist(), ports.tolist(), strict=True)
+        ]
+        return InOrder((*exceptions, *by_port[0]))
+
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        decided = self._prepared_ports
+        if decided is None or not isinstance(classes, InOrder) or not links.down <= self.known.down:
+            return super().class_next_hops(at, classes, links)
+        there = decided[at][:, self._by_label].T
+        chosen = [*there[:, 1:][self._exceptions(at)].tolist(), *there[:, 0].tolist()]
+        found = [towards(port) for port in chosen]
+        found[len(chosen) - len(there) + self._by_label.index(at)] = DELIVER
+        return found
+
+    def _exceptions(self, at: int) -> NDArray[np.bool_]:
+        """Per vertex in the order of labels the ports whose packets leave by another port than others."""
+        there = self._ports[at][:, self._by_label].T
+        found: NDArray[np.bool_] = there[:, 1:] != there[:, :1]
+        found[self._by_label.index(at)] = False
+        return found
+
+    @cached_property
+    def _by_label(self) -> list[int]:
+        return sorted(self.vertices, key=self.vertex_label)
+
+    @cached_property
+    def _classes(self) -> list[list[ForwardingClass]]:
+        """By port of arrival, 0 for any, a class of each vertex in the order of labels."""
+        plain = [(self.pattern(self.vertex_label(v)), self.towards(v)) for v in self._by_label]
+        ports = range(1 + len(self.ring.family.letters))
+        return [[(replace(at, in_port=p), replace(header, in_port=p)) for at, header in plain] for p in ports]
 
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Per vertex the class of packets from the source and on most ports, and exceptions per port."""

@@ -28,7 +28,7 @@ from addressing.broken import Case
 from addressing.fields import ipv4
 from addressing.header import DELIVER, Field, Forward, Header, NextHops, Pattern, drop, exact, only
 from addressing.rule import repair
-from addressing.scheme import ForwardingClass, Scheme
+from addressing.scheme import ChangedClasses, ForwardingClass, Scheme
 from addressing.table import InOrder, in_order
 from topos.families.clot import Clot
 from topos.families.torus import Torus
@@ -135,12 +135,61 @@ class Pow(Scheme):
 
     def arrives(self, at: int, server: int) -> bool:
         """True when the rule leads from here to ``server`` over links known to be up."""
-        if not self.known or at == server:
-            return True
-        if (at, server) not in self._arrivals:
-            arrives = any(self.arrives(end, server) for _, end, _ in self._candidates(at, server))
-            self._arrivals[at, server] = arrives
-        return self._arrivals[at, server]
+        return not self.known or at not in self._stranded(server)
+
+    def _stranded(self, server: int) -> set[int]:
+        """The nodes from which the rule does not lead to a server: all candidates are, or their links are down.
+
+        Those are at failed links, or have a candidate that is: the search begins there."""
+        if server not in self._without_path:
+            found, pending = set[int](), list(self._ends)
+            while pending:
+                at = pending.pop()
+                if at in found or at == server:
+                    continue
+                if all(end in found for _, end, _ in self._candidates(at, server)):
+                    found.add(at)
+                    pending += self.fabric.neighbours(at, self.known)
+            self._without_path[server] = found
+        return self._without_path[server]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The nodes at links known to be down."""
+        return sorted({int(node) for node in self.fabric.link_ends[list(self.known.down)][:, [0, 2]].flat})
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        for name in (
+            "_addresses",
+            "_coordinates",
+            "_each_server",
+            "_members_of",
+        ):  # failures change none of them
+            vars(bound)[name] = getattr(self, name)
+        return bound
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        return isinstance(before, type(self)) and not (self._changed(at) or before._changed(at))
+
+    def changed_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
+        if not isinstance(before, type(self)) or before.known or not self.fabric.is_server(at):
+            return None
+        return ChangedClasses((), [self._exact(server) for server in self._changed(at)])
+
+    def _changed(self, at: int) -> Sequence[int]:
+        """The servers towards which a node may do something else than without failures."""
+        return range(self.fabric.servers) if at in self._ends else self._changes.get(at, ())
+
+    @cached_property
+    def _changes(self) -> dict[int, list[int]]:
+        """:meth:`_changed` of nodes that are not at a failed link: those without a path, and before them."""
+        changes: dict[int, list[int]] = {}
+        for server in range(self.fabric.servers) if self.known else ():
+            stranded = self._stranded(server)
+            for node in stranded.union(*map(self.fabric.neighbours, stranded)):
+                changes.setdefault(node, []).append(server)
+        return changes
 
     def _candidates(self, at: int, server: int) -> Iterator[tuple[int, int, int]]:
         """(port, neighbour, distance from there) of the neighbours strictly nearer to ``server`` over links
@@ -161,7 +210,8 @@ class Pow(Scheme):
                 yield port, end.node, distance
 
     @cached_property
-    def _arrivals(self) -> dict[tuple[int, int], bool]:
+    def _without_path(self) -> dict[int, set[int]]:
+        """The cache of :meth:`_stranded`, by server."""
         return {}
 
     @cached_property
@@ -217,7 +267,11 @@ class Pow(Scheme):
     @cached_property
     def _each_server(self) -> InOrder:
         """The classes of every server."""
-        return in_order((exact(label, 32), Header(label)) for label in self._addresses)
+        return in_order(map(self._exact, range(self.fabric.servers)))
+
+    def _exact(self, server: int) -> ForwardingClass:
+        """The class of one server."""
+        return exact(self.label(server), 32), Header(self.label(server))
 
     def _boxes(self, switch: int) -> Iterator[Pattern]:
         """The patterns over which a switch's decision is constant: products of blocks of coordinates."""

@@ -10,5 +10,5 @@
 - watch: the same while that changes, entry by entry
 - files: tables in files, of any network
 - updates: what packets can meet while tables change
-- sweep: a scheme proved intact and after each of many failures
+- sweep, forked: a scheme proved intact and after each of many failures, on all processors
 """

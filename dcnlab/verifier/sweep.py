@@ -10,6 +10,7 @@ from typing import Any
 from addressing.scheme import Scheme
 from dcnlab.verifier.checking import Check, Report
 from dcnlab.verifier.compiled import fits
+from dcnlab.verifier.forked import forked
 from dcnlab.verifier.offline import Offline, Tables
 from dcnlab.verifier.pairs import Compiled
 from topos.fabric import Fabric
@@ -109,11 +110,16 @@ def sweep(
 ) -> Iterator[Outcome]:
     """What is proved of each failure; ``text`` is the scheme's specification, for commands."""
     cases = failures(scheme.fabric, question.failures, question.seed)
+    if progress is not None:
+        progress(f"tables of {scheme.fabric.size:,} nodes", None)
     whole = Proofs(Tables(scheme))
+    if len(cases) > 1:
+        whole.intact()  # each failure is compared with it
+    found = forked(lambda failure: outcome(whole, failure, question, text), cases)
     for done, failure in enumerate(cases):
         if progress is not None:
             progress(failure.words, done / len(cases))
-        yield outcome(whole, failure, question, text)
+        yield next(found)
 
 
 class Proofs:
@@ -122,6 +128,10 @@ class Proofs:
     def __init__(self, whole: Tables) -> None:
         self.whole = whole
         self._compiled = Compiled(whole) if fits(whole.scheme) else None
+
+    def intact(self) -> Report:
+        """What is found while all links are up."""
+        return self.pairs(Offline(self.whole))
 
     def pairs(self, model: Offline, losses: bool = True) -> Report:
         """What :meth:`Check.pairs` finds of all pairs."""

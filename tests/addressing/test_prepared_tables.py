@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.schemes.pow import Pow
 from addressing.table import compile_table, recompiled
 from tests.addressing.cases import bound, examples, failures
 from tests.topos.graphs import built
-from topos.graph import ALL_UP
+from topos.graph import ALL_UP, LinkState
 
 SPECS = tuple(examples())
 
@@ -59,3 +60,34 @@ def test_tables_compiled_again_in_part_are_those_compiled_whole(spec: str, text:
             if last is not None:
                 assert recompiled(last, table, after) == compile_table(last, at, last.known)
         last = after
+
+
+@pytest.mark.parametrize("text", ["pow", "min-ad"])
+@pytest.mark.parametrize("spec", ["torus:4x4", "torus:3x4x2", "clot:4x4"])
+def test_coordinates_tables_compiled_again_in_part_are_those_compiled_whole(spec: str, text: str) -> None:
+    fabric, intact = built(spec), bound(spec, text)
+    held = {at: compile_table(intact, at) for at in range(fabric.size)}
+    some = [LinkState(frozenset({link})) for link in range(0, len(fabric.link_ends), 5)]
+    for down in (*some, *(failures(fabric, seed, 0.2, splitting=True) for seed in (1, 2, 3))):
+        after = intact.with_failures(down)
+        assert isinstance(after, Pow)
+        for at in range(fabric.size):
+            table = compile_table(after, at, down)
+            assert recompiled(after, held[at], intact) == table
+            assert table == held[at] or not after.keeps_table(at, intact)
+            for server in range(fabric.servers):
+                ends = [end for _, end, _ in after._candidates(at, server)]
+                leads = at == server or any(after.arrives(end, server) for end in ends)
+                assert after.arrives(at, server) == leads
+
+
+@pytest.mark.parametrize("text", ["cr", "cr:d=3", "cr-bfs", "cr-bfs:d=2"])
+@pytest.mark.parametrize("spec", ["borel:7,2,1,2", "borel:5,2,0,1"])
+def test_decisions_computed_for_all_nodes_at_once_are_those_of_the_rule(spec: str, text: str) -> None:
+    fabric = built(spec)
+    for down in (ALL_UP, failures(fabric, 1, 0.05), failures(fabric, 2, 0.4, splitting=True)):
+        slow, prepared = (bound(spec, text).with_failures(down) for _ in range(2))
+        prepared.prepare_tables(range(fabric.size))
+        assert "_ports" in vars(prepared)
+        for at in range(fabric.size):
+            assert compile_table(prepared, at, down) == compile_table(slow, at, down)
