@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from addressing.autoconfiguration import Autoconfiguration, aacm
 from addressing.fields import ipv4
@@ -44,6 +44,10 @@ from addressing.header import (
 from topos.fabric import Fabric
 from topos.family import Family, check_range
 from topos.graph import ALL_UP, LinkState
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ForwardingClass = tuple[Pattern, Header]
 
@@ -127,6 +131,11 @@ class Scheme(ABC):
         source knows no path."""
         return ((Header(self.label(destination)), 1.0),)
 
+    def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Labels and tags by endpoint: what each writes into packets for ``destination`` that knows of no
+        failure by itself, where it writes one header; None where a scheme does not know them at once."""
+        return None
+
     def ipv4(self, node: int) -> int:
         """The IPv4 address of a server, as a number."""
         return ipv4.host_address(node)
@@ -154,6 +163,11 @@ class Scheme(ABC):
 
     def prepare_tables(self, nodes: Sequence[int]) -> None:  # noqa: B027 (most schemes prepare nothing)
         """Called before the tables of ``nodes`` are compiled: compute at once what they have in common."""
+
+    def usual_classes(self, at: int) -> Iterable[ForwardingClass]:
+        """The forwarding classes without those of packets that only servers send which know more failures than
+        the control plane: they can be many.  No packet of another class matches one of these."""
+        return self.forwarding_classes(at)
 
     def keeps_table(self, at: int, before: Scheme) -> bool:
         """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,

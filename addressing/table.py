@@ -44,12 +44,13 @@ class Table:
         return sum(e.priority + sum(port_bits for _ in e.next_hops) for e in self.entries)
 
 
-def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table:
-    """The table of ``node``: one entry per forwarding class, with the next hops of its representative.
+def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP, usual: bool = False) -> Table:
+    """The table of ``node``: one entry per forwarding class, or per ``usual`` one, with the next hops of its
+    representative.
 
     Entries are sorted by priority, then by label and tag.
     """
-    classes = scheme.forwarding_classes(node)
+    classes = scheme.usual_classes(node) if usual else scheme.forwarding_classes(node)
     ordered = classes if isinstance(classes, InOrder) else in_order(classes)
     next_hops = scheme.class_next_hops(node, ordered, links)
     return Table(node, tuple(map(Entry, [pattern for pattern, _ in ordered], next_hops)))

@@ -13,6 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing.algorithms.bcube_paths import build_path_set
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
 from addressing.scheme import ForwardingClass
@@ -88,6 +91,24 @@ class Brp(SourceRouted):
     def _labels(self) -> dict[int, int]:
         """The cache of :meth:`label`, by node."""
         return {}
+
+    @cached_property
+    def _digits(self) -> NDArray[np.int64]:
+        """Per level the digit of each server."""
+        return np.array([self.bcube.digits(node) for node in range(self.fabric.servers)]).T
+
+    def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        if self.known or self.max_paths != 1:
+            return None
+        servers = self.fabric.servers
+        tags, hops = np.zeros(servers, np.int64), np.zeros(servers, np.int64)
+        for level in range(self.bcube.k, -1, -1):  # the first path corrects the highest level first
+            digit = int(self._digits[level, destination])
+            differ = self._digits[level] != digit
+            tags[differ] = tags[differ] << self.hop_bits | self._hop(level, digit)
+            hops += differ
+        labels = np.array([self.label(node) for node in range(servers)])
+        return labels, tags << (self.max_hops - hops) * self.hop_bits
 
     def tag_of(self, path: ServerPath) -> int | None:
         if len(path) - 1 > self.max_hops:

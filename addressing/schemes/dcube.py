@@ -11,11 +11,14 @@ sub-network.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from addressing.algorithms import mobius
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
@@ -77,13 +80,15 @@ class DCubeRouted(SourceRouted):
 
     def tag_of(self, path: ServerPath) -> int | None:
         exits = [self.cube.place(a) for a, b in pairwise(path) if self._crosses(a, b)]
-        if len(exits) > self.max_hops:
-            return None
+        return None if len(exits) > self.max_hops else self._packed(exits, path[-1])
+
+    def _packed(self, exits: Sequence[int], destination: int) -> int:
+        """The tag of a path that leaves switches at these places."""
         tag = 0
         for place in exits:
             tag = tag << self.code_bits | place + 1
         # A zero ends the exits; the destination's place follows it.
-        tag = tag << 2 * self.code_bits | self.cube.place(path[-1])
+        tag = tag << 2 * self.code_bits | self.cube.place(destination)
         return tag << (self.max_hops - len(exits)) * self.code_bits
 
     def _crosses(self, a: int, b: int) -> bool:
@@ -163,6 +168,19 @@ class DCube(DCubeRouted):
         path.append(destination)
         # The published algorithms list a server twice when it is its own exit.
         yield (source, *(b for a, b in pairwise(path) if a != b))
+
+    def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        if self.known:
+            return None
+        cube, there = self.cube, self.cube.address(destination)
+        servers = range(self.fabric.servers)
+        dimensions = {here: self._dimensions(here, there) for here in set(map(cube.address, servers))}
+        tags = dict[tuple[int, int], int]()
+        for here, path in dimensions.items():
+            for first in range(0, cube.n, cube.m):
+                tags[here, first // cube.m] = self._packed([first + one for one in path], destination)
+        found = [tags[cube.address(node), cube.place(node) // cube.m] for node in servers]
+        return np.array([self.label(node) for node in servers]), np.array(found)
 
     def _dimensions(self, here: int, there: int) -> tuple[int, ...]:
         """Algorithm 1: the bits that differ, from the highest down; Algorithm 3 on the moebius cube."""

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing.broken import Case
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.rule import RuleScheme, Step
@@ -113,6 +116,12 @@ class Dfr(RuleScheme):
         self, source: int, destination: int, links: LinkState = ALL_UP
     ) -> tuple[tuple[Header, float], ...]:
         return ((Header(self.label(source), self._tag(Route(destination, destination))), 1.0),)
+
+    def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        servers = self.fabric.servers
+        return np.array([*map(self.label, range(servers))]), np.full(
+            servers, self._tag(Route(destination, destination))
+        )
 
     def in_flooding_scope(self, at: int, origin: int) -> bool:
         size = self.cells.sizes[self._scope]
@@ -277,6 +286,11 @@ class Dfr(RuleScheme):
         return None
 
     # --- tables -----------------------------------------------------------------------
+
+    def usual_classes(self, at: int) -> Iterable[ForwardingClass]:
+        if not self.fabric.is_server(at):
+            return self.forwarding_classes(at)
+        return (*self._local(at), *super().transit_classes(at))
 
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         if self.fabric.is_server(at):

@@ -6,7 +6,7 @@ header: classes hold for the failures only that the control plane knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 
@@ -210,6 +210,16 @@ class Store:
         """Note what a node does with one header."""
         row = np.array([[self._of[node, 0], label, tag, port]], np.int64)
         self._insert(row, np.array([self._behaviours.number(hops, True)], np.int64))
+
+    def ask_more(self, nodes: Iterable[int]) -> None:
+        """Give nodes room for single headers before their tables."""
+        whole = (1 << _BITS) - 1
+        for node in nodes:
+            first, last = self._of[node].tolist()
+            number = len(self._groups)
+            above = np.array([[whole, whole, 0, 1 << 20, number]])
+            self._groups = np.concatenate([self._groups, above, self._groups[first:last]])
+            self._of[node] = number, len(self._groups)
 
     def ask(self, node: int) -> None:
         """Give a node a table of single headers, empty at first."""

@@ -43,11 +43,18 @@ class Compiled:
         self._servers = range(self.fabric.servers) if self.fabric.relaying else range(0)
         if len(self._servers):
             self.scheme.prepare_tables(self._servers)
+        #: Servers whose rule is asked about packets of all but the usual classes.
+        self._in_part = self._servers
+        if type(self.scheme).usual_classes is Scheme.usual_classes:
+            self._in_part = range(0)
         self.entries = {
-            node: compile_table(self.scheme, node, self.scheme.known).entries for node in self._servers
+            node: compile_table(self.scheme, node, self.scheme.known, usual=True).entries
+            for node in self._servers
         }
         self.entries |= {node: whole[node].entries for node in whole.switches}
         self.store.add(self.entries, self._model.may_return)
+        self.store.ask_more(self._in_part)
+        self._asked[self._in_part] = True
         if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
             self.store.by_port[: self.fabric.servers] = True
         self._network: kernel.Network | None = None
@@ -62,7 +69,9 @@ class Compiled:
             if len(self._servers):
                 scheme.prepare_tables(self._servers)
             tables = (
-                recompiled(scheme, Table(node, self.entries[node]), before)
+                compile_table(scheme, node, scheme.known, usual=True)
+                if node in self._in_part
+                else recompiled(scheme, Table(node, self.entries[node]), before)
                 for node in self._servers
                 if not scheme.keeps_table(node, before)
             )
@@ -70,6 +79,7 @@ class Compiled:
             changed |= {node: model.tables[node].entries for node in model.tables.needed}
             changed = {node: entries for node, entries in changed.items() if entries != self.entries[node]}
             self.store.replace(changed, model.may_return, self.entries)
+            self.store.ask_more(node for node in changed if node in self._in_part)
         for node in model.knowing_more():
             self.store.ask(node)
             self._asked[node] = True
@@ -79,6 +89,7 @@ class Compiled:
         finally:
             self._network = None
             self._asked[:] = False
+            self._asked[self._in_part] = True
             self.store.restore()
 
     def check(self, model: Offline, losses: bool = True) -> Report:
@@ -133,6 +144,7 @@ class _Found:
         self._model, self._scheme, self._compiled = model, model.scheme, compiled
         self._endpoints = np.array(self._scheme.endpoints())
         self._plain = type(self._scheme).headers is Scheme.headers
+        self._alone = next(model.knowing_more(), None) is not None
         self.destinations = self._endpoints.tolist() if destinations is None else list(destinations)
         size = int(self._endpoints[-1]) + 1
         #: By destination and source.
@@ -161,6 +173,11 @@ class _Found:
             starts = np.zeros((len(sources), 4), np.int64)
             starts[:, 0], starts[:, 2] = sources, self._scheme.label(destination)
             return starts
+        sent = None if self._alone else self._scheme.headers_to(destination)
+        if sent is not None:
+            sources = self._endpoints[self._endpoints != destination]
+            zeros = np.zeros(len(sources), np.int64)
+            return np.stack([sources, zeros, sent[0][sources], sent[1][sources]], axis=1)
         rows = [
             (source, 0, header.label, header.tag)
             for source in self._endpoints.tolist()

@@ -68,3 +68,18 @@ class Broken(Tables):
 def test_the_same_faults_are_found_in_broken_tables(spec: str, text: str, seed: int) -> None:
     broken = Broken(bound(spec, text), seed)
     equal(Compiled(broken), Offline(broken, ALL_UP))
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("bcube:3,2", "brp"), ("hdcube:4,2", "dcube"), ("mdcube:6,2", "dcube"), ("dcell:3,1", "dfr")],
+)
+def test_headers_known_at_once_are_those_that_sources_write(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    for destination in range(scheme.fabric.servers):
+        sent = scheme.headers_to(destination)
+        assert sent is not None
+        for source in range(scheme.fabric.servers):
+            if source != destination:
+                ((header, _),) = scheme.headers(source, destination)
+                assert (header.label, header.tag) == (sent[0][source], sent[1][source])

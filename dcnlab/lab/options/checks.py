@@ -188,7 +188,9 @@ def _check_update_order(config: StatedOptions, scheme: Scheme) -> None:
         return
     if not scheme.ordered_by_distance and not phases.room(scheme):
         text = f"no order of nodes is known in which no packet of {scheme.name} loops"
-        if not scheme.fabric.relaying:
+        if scheme.fabric.relaying:
+            text += ", and an agent has one rule at a time: it cannot tell packets of two by a number"
+        else:
             text += ", and its labels leave no room for the number of an update"
     elif config.machines:
         text = "each machine of a lab follows by itself"
