@@ -151,8 +151,8 @@ class RuleScheme(VertexScheme):
         self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
     ) -> list[NextHops]:
         ports = None
-        if self._has_one_each and (self._sound or self._prepared) and links.down <= self.known.down:
-            ports = self.rule_ports(at)
+        if self._has_one_each and classes is self._every_vertex and links.down <= self.known.down:
+            ports = self.rule_ports(at) if self._sound or self._prepared else None
         if ports is None:
             return super().class_next_hops(at, classes, links)
         found = [towards(ports[vertex]) for vertex in self._class_vertices]

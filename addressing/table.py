@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from addressing.header import Header, NextHops, Pattern, drop
@@ -11,6 +11,8 @@ from addressing.scheme import ForwardingClass, Scheme
 from topos.graph import ALL_UP, LinkState
 
 MISS: NextHops = drop("no entry matches")
+#: Where one of so many entries is fresh, a table is sorted again.
+_MANY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,19 @@ def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
     entries = (
         [one for one in table.entries if one.pattern not in changes.gone] if changes.gone else [*table.entries]
     )
-    for pattern, representative in changes.fresh:
-        entry = Entry(pattern, scheme.next_hops(table.node, representative, scheme.known))
+    next_hops = scheme.class_next_hops(table.node, changes.fresh, scheme.known)
+    fresh = list(map(Entry, [pattern for pattern, _ in changes.fresh], next_hops))
+    return Table(table.node, _merged(entries, fresh))
+
+
+def _merged(entries: list[Entry], fresh: Sequence[Entry]) -> tuple[Entry, ...]:
+    """A table's entries with fresh ones in their places, also in those of equal patterns."""
+    if _MANY * len(fresh) > len(entries):
+        other = {one.pattern for one in fresh}
+        kept = [one for one in entries if one.pattern not in other]
+        return tuple(sorted([*kept, *fresh], key=lambda one: _rank(one.pattern)))
+    for entry in fresh:
+        pattern = entry.pattern
         place = bisect_left(entries, _rank(pattern), key=lambda one: _rank(one.pattern))
         while place < len(entries) and entries[place].pattern != pattern:
             if _rank(entries[place].pattern) != _rank(pattern):
@@ -74,7 +87,7 @@ def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
             place += 1
         same = place < len(entries) and entries[place].pattern == pattern
         entries[place : place + same] = [entry]
-    return Table(table.node, tuple(entries))
+    return tuple(entries)
 
 
 def _rank(pattern: Pattern) -> tuple[int, int, int]:

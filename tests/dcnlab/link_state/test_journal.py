@@ -38,6 +38,7 @@ EXAMPLES: list[tuple[Event, str]] = [
     (TablesChanged("s4", 3, 2.5), "s4 carried out 3 flow mods after 2.5 ms"),
     (LearnedFailures("h3", [16]), "h3 knows of 1 failed link"),
     (ChangedInOrder(4, 1.5), "Nodes have changed in an order without loops: 4 turns in 1.5 ms"),
+    (ChangedInOrder(0, 1.5, at_once="no bit is free"), "Tables have changed at once: no bit is free"),
     (LearnedFailures("all agents", [16, 17]), "All agents know of 2 failed links"),
     (Converged([16], 4.25), "Converged after 4.25 ms, with 1 link down"),
     (Converged([16], 4.25, "no tables"), "Not converged: no tables"),
