@@ -97,13 +97,18 @@ class _Shape:
     def of(cls, patterns: list[Pattern]) -> _Shape:
         """The shape of entries in the order of a table."""
         masks: list[_Masks] = [(one.mask, one.tag_mask, one.in_port > 0) for one in patterns]
-        kinds = {group: pattern.priority for pattern, group in zip(patterns, masks, strict=True)}
+        kinds = {
+            group: patterns[place].priority
+            for group, place in dict(zip(masks, range(len(masks)), strict=True)).items()
+        }
         ranked = sorted(kinds.items(), key=lambda item: -item[1])
         rank = {group: number for number, (group, _) in enumerate(ranked)}
         groups = [(*group, priority, rank[group]) for group, priority in ranked]
-        both = zip(patterns, masks, strict=True)
-        rows = [(rank[group], one.label, one.tag, one.in_port) for one, group in both]
-        return cls(patterns, np.array(groups, np.int64).reshape(-1, 5), np.array(rows, np.int64).reshape(-1, 4))
+        columns: list[list[int]] = [
+            [rank[group] for group in masks], [one.label for one in patterns],
+            [one.tag for one in patterns], [one.in_port for one in patterns],
+        ]  # fmt: skip
+        return cls(patterns, np.array(groups, np.int64).reshape(-1, 5), np.array(columns, np.int64).T)
 
 
 class Store:
