@@ -2,6 +2,7 @@
 
 shortest_paths.py    breadth-first distances and next hops
 least_costs.py       paths of least cost, by Dijkstra's algorithm
+deciding.py          decisions by arrival port, for all vertices and targets at once
 disjoint.py          node-disjoint paths of least total length
 bcube_paths.py       BCube's parallel paths
 dcube_paths.py       DCube's paths, from the dimensions that they cross
