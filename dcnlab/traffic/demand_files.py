@@ -1,11 +1,13 @@
 """Demand matrices from files: who sends how much to whom, perhaps another matrix per time step.
 
-- CSV with a heading, and Parquet: columns ``source``, ``destination``, ``amount`` (else 1), ``step`` (else 0);
-- numpy's ``.npy`` and ``.npz``: a matrix with a row per sending server, in the servers' order, or several;
-- graphs that networkx reads (``.graphml``, ``.gml``, node-link ``.json``): ``amount`` of links, or ``weight``;
-- any other: lines such as ``h0 h5 2.5``.
+- Parquet, and text with a heading: columns ``source``, ``destination``, ``amount`` (else 1), ``step`` (else 0),
+  also by other usual names (``from``, ``dst``, ``demand``, ...);
+- text of a matrix: a row per sending server, in the servers' order, or under a heading with their names;
+- text without a heading: lines such as ``h0 h5 2.5``;
+- numpy's ``.npy`` and ``.npz``: a matrix in the servers' order, or several;
+- graphs that networkx reads (``.graphml``, ``.gml``, node-link ``.json``): ``amount`` of links, or ``weight``.
 
-A pair that is named twice sends the sum.  ``FILE:step=3`` is one of several steps.
+Text is CSV or words; a pair that is named twice sends the sum.  ``FILE:step=3`` is one of several steps.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcnlab.traffic.lines import words_of
 from topos.arrays import Floats, Longs
@@ -33,6 +36,28 @@ from topos.spec import SpecError
 _LIMIT = 512 * limits.MEGABYTE
 _STEP = re.compile(r"(.+):step=(\d{1,9}|all)")
 _FORM = "must be two different servers such as h0 h5, and perhaps an amount"
+#: What each column of a table may be called; the first name is ours.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "source": ("source", "src", "from", "sender", "source_host", "src_host", "origin"),
+    "destination": ("destination", "dst", "dest", "to", "receiver", "target", "destination_host", "dst_host"),
+    "amount": (
+        "amount",
+        "demand",
+        "weight",
+        "volume",
+        "traffic",
+        "bytes",
+        "bits",
+        "rate",
+        "value",
+        "mbps",
+        "gbps",
+    ),
+    "step": ("step", "time_step", "timestep", "time", "interval", "slot", "epoch"),
+}
+_WANTED = "source, destination and perhaps amount, step"
+#: Cells of a source, a destination and an amount; rows with more are those of a matrix.
+_OF_PAIR = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +159,7 @@ def _where(path: Path, table: _Table, row: int) -> str:
 def _read(path: Path) -> _Table:
     try:
         limits.check_size(path, _LIMIT)
-        table = _READERS.get(path.suffix.lower(), _of_words)(path)
+        table = _READERS.get(path.suffix.lower(), _of_text)(path)
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError) as error:  # also LimitError, and what parsers raise
@@ -146,17 +171,45 @@ def _read(path: Path) -> _Table:
     return table
 
 
-def _of_words(path: Path) -> _Table:
+def _of_text(path: Path) -> _Table:
+    """Columns by their names, a matrix, or a source, a destination and perhaps an amount on each line."""
+    lines = list(_cells(path))
+    first = lines[0][1] if lines else []
+    if _columns_of(first):
+        body = [cells for _, cells in lines[1:]]
+        if wrong := next((number for number, cells in lines if len(cells) != len(first)), None):
+            raise SpecError(f"{path}:{wrong}: it must have {len(first)} cells, as the heading has")
+        columns = {name: [cells[at] for cells in body] for at, name in enumerate(first)}
+        return replace(_of_columns(columns), line=[number for number, _ in lines[1:]])
+    if len(first) > _OF_PAIR or not all(first[:1]):
+        return _of_matrix([cells for _, cells in lines])
+    if len(first) == _OF_PAIR and not _is_number(first[2]):
+        raise ValueError(f"its heading {', '.join(first)} does not say which column is which: write {_WANTED}")
+    return _of_pairs(path, lines)
+
+
+def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The number of each line with its cells: of CSV, or words; lines without any are left out."""
+    text = limits.read(path, _LIMIT).removeprefix("\ufeff") if path.suffix.lower() == ".csv" else ""
+    first = text.lstrip().partition("\n")[0]
+    between = max(",;\t", key=first.count)
+    if between not in first:
+        yield from words_of(path)
+        return
+    reader = csv.reader(io.StringIO(text), delimiter=between)
+    for row in reader:
+        cells = [cell.strip() for cell in row]
+        if any(cells) and not cells[0].startswith("#"):
+            yield reader.line_num, cells
+
+
+def _of_pairs(path: Path, lines: Sequence[tuple[int, list[str]]]) -> _Table:
     """A line is a source, a destination and perhaps an amount."""
-    lines = list(words_of(path))
     for number, words in lines:
-        if not 2 <= len(words) <= 3:
+        if not 2 <= len(words) <= _OF_PAIR:
             raise SpecError(f"{path}:{number}: {_FORM}")
-    amounts = [_amount(path, number, words[2]) if len(words) == 3 else 1.0 for number, words in lines]
-    return _Table(
-        np.zeros(len(lines), np.int64), [words[0] for _, words in lines], [words[1] for _, words in lines],
-        np.array(amounts, dtype=float), [number for number, _ in lines],
-    )  # fmt: skip
+    rows = [(words[0], words[1], _amount(path, number, (*words, "1")[2])) for number, words in lines]
+    return replace(_of_rows(rows), line=[number for number, _ in lines])
 
 
 def _amount(path: Path, line: int, text: str) -> float:
@@ -166,12 +219,36 @@ def _amount(path: Path, line: int, text: str) -> float:
         raise SpecError(f"{path}:{line}: {text!r} is not an amount: write a number above 0") from None
 
 
-def _of_csv(path: Path) -> _Table:
-    text = limits.read(path, _LIMIT)
-    if "source" not in text.partition("\n")[0].lower():
-        return _of_words(path)
-    rows = list(csv.DictReader(io.StringIO(text)))
-    return _of_columns({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+def _of_matrix(rows: Sequence[Sequence[str]]) -> _Table:
+    """What the server of each row sends to that of each column.
+
+    Without a heading in the servers' order; with one it names the receivers, and the first column the senders,
+    unless these are the same.
+    """
+    named = not all(map(_is_number, rows[0]))
+    receivers, body = (rows[0], rows[1:]) if named else ([], rows)
+    senders = receivers
+    if named and body and not (receivers[0] and _is_number(body[0][0])):
+        senders, receivers, body = [row[0] for row in body], receivers[1:], [row[1:] for row in body]
+    if not all(len(row) == len(body[0]) and all(map(_is_number, row)) for row in body):
+        raise ValueError(f"neither columns that have names, nor a matrix of numbers: write {_WANTED}")
+    matrix = np.array(body, dtype=float)
+    if not named:
+        return _of_matrices(matrix[None])
+    if matrix.shape != (len(senders), len(receivers)):
+        raise ValueError(
+            f"{len(senders)} senders and {len(receivers)} receivers, but amounts of {matrix.shape}"
+        )
+    sent = zip(*(at.tolist() for at in np.nonzero(matrix)), strict=True)
+    return _of_rows([(senders[i], receivers[j], matrix[i, j]) for i, j in sent if senders[i] != receivers[j]])
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_parquet(path: Path) -> _Table:
@@ -182,20 +259,28 @@ def _of_parquet(path: Path) -> _Table:
     return _of_columns(parquet.read_table(path).to_pydict())
 
 
+def _columns_of(heading: Iterable[str]) -> dict[str, str]:
+    """Our name of each column that has a usual name, and its own; the first of several."""
+    given = {name.strip().lower().replace(" ", "_"): name for name in reversed(list(heading))}
+    return {
+        ours: given[found]
+        for ours, usual in _NAMES.items()
+        if (found := next((name for name in usual if name in given), None))
+    }
+
+
 def _of_columns(columns: Mapping[str, Sequence[Any]]) -> _Table:
     """Columns by name; servers by name, or by number where the column has numbers."""
-    named = {name.strip().lower(): values for name, values in columns.items()}
-    missing = {"source", "destination"} - named.keys()
-    if missing:
-        raise ValueError(
-            f"there is no column {sorted(missing)[0]}: write source, destination and perhaps amount, step"
-        )
+    named = {ours: columns[own] for ours, own in _columns_of(columns).items()}
+    if missing := [ours for ours in ("source", "destination") if ours not in named]:
+        raise ValueError(f"there is no column {missing[0]}: it has {', '.join(columns)}; write {_WANTED}")
     count = len(named["source"])
     sources, destinations = ([str(value).strip() for value in named[end]] for end in ("source", "destination"))
-    return _Table(
-        np.array(named.get("step", [0] * count), dtype=float).astype(np.int64), sources, destinations,
-        np.array(named.get("amount", [1.0] * count), dtype=float),
-    )  # fmt: skip
+    step = np.array(named.get("step", [0] * count), dtype=float)
+    if not ((step >= 0) & (step % 1 == 0)).all():
+        raise ValueError("a step is not a whole number from 0")
+    amounts = np.array(named.get("amount", [1.0] * count), dtype=float)
+    return _Table(step.astype(np.int64), sources, destinations, amounts)
 
 
 def _of_numpy(path: Path) -> _Table:
@@ -205,7 +290,11 @@ def _of_numpy(path: Path) -> _Table:
             raise ValueError(f"it has {len(loaded.files)} arrays: write one")
         loaded = loaded[loaded.files[0]]
     matrices = np.asarray(loaded, dtype=float)
-    matrices = matrices[None] if matrices.ndim == 2 else matrices
+    return _of_matrices(matrices[None] if matrices.ndim == 2 else matrices)
+
+
+def _of_matrices(matrices: NDArray[np.float64]) -> _Table:
+    """A matrix per step; what a server would send to itself is left out."""
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
         raise ValueError(f"its shape is {matrices.shape}: write a square matrix, or several")
     if (matrices < 0).any() or np.isnan(matrices).any():
@@ -234,6 +323,11 @@ def _of_graph(path: Path) -> _Table:
     rows = [(str(a), str(b), float(of.get("amount", of.get("weight", 1.0)))) for a, b, of in links]
     if not graph.is_directed():
         rows += [(b, a, amount) for a, b, amount in rows]
+    return _of_rows(rows)
+
+
+def _of_rows(rows: Sequence[tuple[str, str, float]]) -> _Table:
+    """Sources, destinations and amounts of one step."""
     return _Table(
         np.zeros(len(rows), np.int64), [row[0] for row in rows], [row[1] for row in rows],
         np.array([row[2] for row in rows], dtype=float),
@@ -241,7 +335,6 @@ def _of_graph(path: Path) -> _Table:
 
 
 _READERS: Mapping[str, Callable[[Path], _Table]] = {
-    ".csv": _of_csv,
     ".parquet": _of_parquet,
     ".npy": _of_numpy,
     ".npz": _of_numpy,

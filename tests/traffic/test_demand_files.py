@@ -125,9 +125,65 @@ def test_the_commands_take_them(tmp_path: Path) -> None:
     assert report.schemes[0].metrics["fct"]["flows"] > 0
 
 
+HEADINGS = [
+    "source,destination,amount", "from,to,amount", "src,dst,demand", "Sender;Receiver;Volume",
+    "dst\tsrc\tbytes", "\ufeffsource,destination,weight", "id,from,to,rate,note", "to,source,value,time",
+]  # fmt: skip
+DEMANDS = [("h0", "h5", 2.5), ("h3", "h15", 4.0)]
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_columns_have_their_usual_names(tmp_path: Path, heading: str) -> None:
+    path = tmp_path / "some.csv"
+    between = next(one for one in ",;\t" if one in heading)
+    names = [name.strip("\ufeff").lower() for name in heading.split(between)]
+
+    def cell(name: str, row: tuple[str, str, float]) -> str:
+        if name in ("source", "from", "src", "sender"):
+            return row[0]
+        if name in ("destination", "to", "dst", "receiver"):
+            return row[1]
+        return "7" if name in ("id", "note", "time") else str(row[2])
+
+    lines = [heading, *(between.join(cell(name, row) for name in names) for row in DEMANDS)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = traffic(NETWORK, str(path))
+    pairs = (found.sources.tolist(), found.destinations.tolist())
+    assert (*pairs, found.amounts.tolist()) == ([0, 3], [5, 15], [2.5, 4.0])
+
+
+@pytest.mark.parametrize("form", ["plain", "words", "heading", "index", "part"])
+def test_a_matrix_of_text_has_a_row_per_sender(tmp_path: Path, form: str) -> None:
+    """As numpy.savetxt and pandas write it, with names or without; a part names some senders and receivers."""
+    matrix = np.random.default_rng(2).integers(0, 5, (16, 16)).astype(float)
+    path = tmp_path / ("m.txt" if form == "words" else "m.csv")
+    names = [f"h{at}" for at in range(16)]
+    if form in ("plain", "words"):
+        np.savetxt(path, matrix, delimiter="," if form == "plain" else " ")
+    elif form == "heading":
+        np.savetxt(path, matrix, delimiter=",", header=",".join(names), comments="")
+    else:
+        rows = range(3, 16) if form == "part" else range(16)
+        body = [",".join([names[row], *map(str, matrix[row].tolist())]) for row in rows]
+        path.write_text("\n".join(["," + ",".join(names), *body]))
+        matrix[: rows.start] = 0
+    found = traffic(NETWORK, str(path))
+    np.fill_diagonal(matrix, 0)
+    read = np.zeros_like(matrix)
+    read[found.sources, found.destinations] = found.amounts
+    assert np.array_equal(read, matrix)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
+        ("a.csv", "origin host,where,amount\nh0,h1,1\n", "no column source"),
+        ("a.csv", "alpha,beta,gamma\nh0,h1,1\n", "does not say which column is which: write source"),
+        ("a.csv", "a,b,c,d\nh0,h1,1,2\n", "neither columns that have names, nor a matrix"),
+        ("a.csv", "0,1,2,3\n1,0,2,3\n", "square matrix"),
+        ("a.csv", "source,destination,amount\nh0,h1\n", "a.csv:2: it must have 3 cells"),
+        ("a.csv", "source,destination,step\nh0,h1,0.5\n", "whole number"),
+        ("a.csv", "source,destination,amount\nh0,h1,1\nh0,h77,1\n", "a.csv:3: "),
         ("a.csv", "source,amount\nh0,1\n", "no column destination"),
         ("a.csv", "source,destination\nh0,h99\n", "h99"),
         ("a.csv", "source,destination,amount\nh0,h1,-1\n", "not an amount"),
