@@ -29,6 +29,7 @@ from dcnlab.evaluator.optimum.beside import normalised, optimum_of, read_gap, wi
 from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.seeds import Draw
+from dcnlab.evaluator.traffic.capacities import port_capacities
 from dcnlab.evaluator.traffic.flow_model import SPLIT, carried_by, draws, route
 from dcnlab.evaluator.traffic.flow_model import read as read_flows
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
@@ -189,7 +190,7 @@ def _figures(point: Point, failed: Failures) -> Row:
     else:
         routed = carried_load(scheme, pairs, failed.links)
         loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
-    worst = float(loads.max(initial=0.0))
+    worst = float((loads / port_capacities(network)).max(initial=0.0))
     return {
         "abt": delivered / worst if worst else math.nan,
         "delivered": delivered / len(pairs) if len(pairs) else math.nan,

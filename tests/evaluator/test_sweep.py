@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -104,3 +105,14 @@ def test_a_sweep_is_stored_resumed_and_drawn(tmp_path: Path) -> None:
     assert priced.charts[0].series[0].y[0] == pytest.approx(1000 * whole.y[0] / float(dollars.replace(",", "")))
     summary = sweep.summary(rows)
     assert len(summary) == 1 + 2 * (1 + 2 * 2)
+
+
+def test_a_sweep_uses_the_rates_that_a_file_states(tmp_path: Path) -> None:
+    """By hand: of 12 pairs on a chain, three cross the first link, of half the rate, four the second."""
+    path = tmp_path / "n.json"
+    links = [{"a": "a", "b": "b", "rate": "500Mbit"}, {"a": "b", "b": "c", "rate": "1Gbit"}]
+    links += [{"a": "c", "b": "d", "rate": "1Gbit"}]
+    path.write_text(json.dumps({"nodes": [{"name": name} for name in "abcd"], "links": links}))
+    for scheme in ("ecmp", "shortest"):
+        [point] = sweep.points([f"file:{path}"], [scheme], ["links"], [0.0], [1])
+        assert sweep.measure(point)["abt"] == pytest.approx(12 * min(0.5 / 3, 1 / 4))

@@ -1,13 +1,32 @@
-"""Capacities of links: 1, or what a file states, relative to the commonest rate that it states."""
+"""Capacities of links: 1, or what a file states, relative to the commonest rate that it states; and delays."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from topos.arrays import Floats
+from topos.arrays import Floats, Longs
 from topos.fabric import Fabric
-from topos.files.link_attributes import bits_per_second
+from topos.files.link_attributes import bits_per_second, milliseconds
 from topos.graph import NONE
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """Per directed link: nanoseconds to send a packet, and from one end to the other."""
+
+    transmission: Longs
+    propagation: Longs
+
+    @classmethod
+    def of(cls, fabric: Fabric, transmission: int, propagation: int) -> Timing:
+        """Those of a link that states neither rate nor delay are given."""
+        times = np.rint(transmission / port_capacities(fabric)).astype(np.int64)
+        stated = [milliseconds(fabric.attributes(link).get("delay")) for link in range(len(fabric.link_ends))]
+        delays = np.array([propagation if one is None else round(one * 1e6) for one in stated], np.int64)
+        link = fabric.adjacency.link
+        return cls(np.maximum(times, 1), np.where(link == NONE, propagation, delays[link]))
 
 
 def link_capacities(fabric: Fabric) -> Floats:

@@ -23,6 +23,7 @@ from addressing.registry import bind
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths
 from dcnlab.evaluator.routing.vectorized import rule_of
 from dcnlab.evaluator.traffic.arrivals import Arrivals
+from dcnlab.evaluator.traffic.capacities import Timing
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
@@ -46,9 +47,10 @@ class _Network(NamedTuple):
     destination: IntArray
     #: [destination, node]: the directed link of the escape route.
     escape: IntArray
-    transmission: int
-    hop_delay: int
-    propagation: int
+    #: Per directed link.
+    transmission: Times
+    hop_delay: Times
+    propagation: Times
     buffer: int
 
 
@@ -79,14 +81,14 @@ def escape_routes(fabric: Fabric, down: LinkState = ALL_UP) -> IntArray:
 
 
 def queue_with_credits(
-    packets: Arrivals, paths: SampledPaths, fabric: Fabric, escape: IntArray,
-    transmission: int, processing: int, propagation: int, buffer: int,
+    packets: Arrivals, paths: SampledPaths, fabric: Fabric, escape: IntArray, timing: Timing,
+    processing: int, buffer: int,
 ) -> Times:  # fmt: skip
     """The time of delivery of each packet in ns; ``REFUSED`` or ``NOT_DELIVERED`` without one."""
     count, links = len(packets), len(fabric.adjacency.peer)
     network = _Network(
         fabric.adjacency.start, fabric.adjacency.peer, paths.links, paths.delivered, packets.destination,
-        escape, transmission, propagation + processing, propagation, buffer,
+        escape, timing.transmission, timing.propagation + processing, timing.propagation, buffer,
     )  # fmt: skip
     none = np.full(max(count, 2 * links), NONE, np.int32)
     state = _State(
@@ -144,7 +146,7 @@ def _arrive(packet: Any, at: int, now: int, network: _Network, state: _State, he
         if channel == _ESCAPE or network.delivered[packet]:
             state.ended[packet] = now
         if held != NONE:
-            heapq.heappush(heap, (now + network.propagation, np.int64(_CREDIT), np.int64(held)))
+            heapq.heappush(heap, (now + network.propagation[held >> 1], np.int64(_CREDIT), np.int64(held)))
         return
     if held == NONE:
         if state.entered[link] >= network.buffer:
@@ -183,14 +185,14 @@ def _send(waiting: int, buffer: int, now: int, network: _Network, state: _State,
     packet, link = state.first[waiting], buffer >> 1
     state.first[waiting] = state.following[packet]
     state.following[packet] = NONE
-    end = now + network.transmission
+    end = now + network.transmission[link]
     held = state.held[packet]
     if held != NONE:
-        heapq.heappush(heap, (end + network.propagation, np.int64(_CREDIT), np.int64(held)))
+        heapq.heappush(heap, (end + network.propagation[held >> 1], np.int64(_CREDIT), np.int64(held)))
     state.free[link] = end
     state.sent_from[link] = waiting >> 1 if held == NONE else NONE
     state.credits[buffer] -= 1
     state.held[packet] = buffer
     state.hop[packet] += 1
     heapq.heappush(heap, (end, np.int64(_SENT), np.int64(link)))
-    heapq.heappush(heap, (end + network.hop_delay, np.int64(_ARRIVED), np.int64(packet)))
+    heapq.heappush(heap, (end + network.hop_delay[link], np.int64(_ARRIVED), np.int64(packet)))

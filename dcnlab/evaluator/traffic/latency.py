@@ -2,10 +2,11 @@
 
 Every directed link has a buffer of ``buffer`` packets, including the one being sent, and
 transmits a packet in ``packet * 8 / rate``.  The packet then needs ``propagation`` to the
-other end and ``processing`` there, at a relay, a switch or the destination.  A packet that
-finds the buffer full is dropped; with credits it waits
-(:mod:`dcnlab.evaluator.traffic.credits`).  Packets that arrive at the same time are handled in
-the order of their creation.  Times are whole nanoseconds, so that results are reproducible.
+other end and ``processing`` there, at a relay, a switch or the destination.  Where a topology's
+file states rates or delays of links, these hold.  A packet that finds the buffer full is dropped;
+with credits it waits (:mod:`dcnlab.evaluator.traffic.credits`).  Packets that arrive at the same
+time are handled in the order of their creation.  Times are whole nanoseconds, so that results are
+reproducible.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
 from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.capacities import Timing
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
 from dcnlab.evaluator.traffic.flow_model import SPLIT, FlowModel
 from dcnlab.traffic.patterns import Traffic, traffic
@@ -153,13 +155,14 @@ def simulate(
     gap = settings.transmission_time / load
     packets = arrivals(wanted, gap, settings.until, settings.source, seed)
     paths = _paths(scheme, packets, model, seed, settings.ttl, failed, failure_knowledge)
+    timing = Timing.of(scheme.fabric, settings.transmission_time, settings.propagation)
     if settings.flow_control == "credits":
         arrived = queue_with_credits(
-            packets, paths, scheme.fabric, escape_routes(scheme.fabric, failed.links),
-            settings.transmission_time, settings.processing, settings.propagation, settings.buffer,
+            packets, paths, scheme.fabric, escape_routes(scheme.fabric, failed.links), timing,
+            settings.processing, settings.buffer,
         )  # fmt: skip
     else:
-        arrived = queue(packets, paths, len(scheme.fabric.adjacency.peer), settings)
+        arrived = queue(packets, paths, timing, settings)
     return summarise(load, packets, arrived, len(np.unique(wanted.sources)), settings)
 
 
@@ -210,18 +213,10 @@ def summarise(load: float, packets: Arrivals, arrived: Times, senders: int, sett
     return Latency(load, times, len(ends), full, no_route, senders, settings)
 
 
-def queue(packets: Arrivals, paths: SampledPaths, link_count: int, settings: Settings) -> Times:
+def queue(packets: Arrivals, paths: SampledPaths, timing: Timing, settings: Settings) -> Times:
     """The time of delivery of each packet in ns; ``BUFFER_FULL`` or ``NO_ROUTE`` if it is not delivered."""
-    hop_delay = settings.propagation + settings.processing
-    return _run(
-        packets.time,
-        paths.links,
-        paths.delivered,
-        link_count,
-        settings.transmission_time,
-        hop_delay,
-        settings.buffer,
-    )
+    hop_delay = timing.propagation + settings.processing
+    return _run(packets.time, paths.links, paths.delivered, timing.transmission, hop_delay, settings.buffer)
 
 
 @compiled
@@ -229,18 +224,17 @@ def _run(
     created: Times,
     links: IntArray,
     delivered: NDArray[np.bool_],
-    link_count: int,
-    transmission_time: int,
-    hop_delay: int,
+    transmission: Times,
+    hop_delay: Times,
     buffer: int,
 ) -> Times:
     """The event loop.
 
-    All packets have the same transmission time, so the state of a link is the time at which its
+    All packets have the same transmission time on a link, so its state is the time at which its
     last packet has left (``free``).  ``heap`` holds the packets in transit to a node.
     """
     ended = np.full(len(created), NO_ROUTE, np.int64)
-    free = np.zeros(link_count, np.int64)
+    free = np.zeros(len(transmission), np.int64)
     hop = np.zeros(len(created), np.int32)
     heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
     following = np.int64(0)
@@ -256,11 +250,12 @@ def _run(
                 ended[packet] = now
             continue
         link = links[packet, at]
-        waiting = (free[link] - now + transmission_time - 1) // transmission_time if free[link] > now else 0
+        sending = transmission[link]
+        waiting = (free[link] - now + sending - 1) // sending if free[link] > now else 0
         if waiting >= buffer:
             ended[packet] = BUFFER_FULL
             continue
-        free[link] = max(free[link], now) + transmission_time
+        free[link] = max(free[link], now) + sending
         hop[packet] = at + 1
-        heapq.heappush(heap, (free[link] + hop_delay, packet))
+        heapq.heappush(heap, (free[link] + hop_delay[link], packet))
     return ended

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter, deque
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +19,27 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths, uniform
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.capacities import Timing
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
-from dcnlab.evaluator.traffic.latency import BUFFER_FULL, NO_ROUTE, Settings, queue, simulate, summarise
-from dcnlab.traffic.patterns import traffic
+from dcnlab.evaluator.traffic.latency import (
+    BUFFER_FULL,
+    NO_ROUTE,
+    FlowControl,
+    Settings,
+    queue,
+    simulate,
+    summarise,
+)
+from dcnlab.traffic.patterns import Traffic, traffic
+from topos.fabric import Fabric
 from topos.graph import NONE
 from topos.registry import fabric
 from topos.spec import SpecError
 
 
-def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[int]:
+def plain(packets: Arrivals, paths: SampledPaths, timing: Timing, settings: Settings) -> list[int]:
     """A queue per link and an event per action; at one time, links first finish sending."""
+    sending, between = timing.transmission.tolist(), timing.propagation.tolist()
     sent, come = 0, 1
     ended = [NO_ROUTE] * len(packets)
     queues: dict[int, deque[int]] = {}
@@ -37,10 +50,10 @@ def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[in
         now, kind, packet, link = heapq.heappop(events)
         if kind == sent:
             assert queues[link].popleft() == packet
-            later = now + settings.propagation + settings.processing
+            later = now + between[link] + settings.processing
             heapq.heappush(events, (later, come, packet, NONE))
             if queues[link]:
-                heapq.heappush(events, (now + settings.transmission_time, sent, queues[link][0], link))
+                heapq.heappush(events, (now + sending[link], sent, queues[link][0], link))
             continue
         route = [link for link in paths.links[packet].tolist() if link != NONE]
         if at[packet] == len(route):
@@ -53,9 +66,16 @@ def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[in
             continue
         waiting.append(packet)
         if len(waiting) == 1:
-            heapq.heappush(events, (now + settings.transmission_time, sent, packet, route[at[packet]]))
+            link = route[at[packet]]
+            heapq.heappush(events, (now + sending[link], sent, packet, link))
         at[packet] += 1
     return ended
+
+
+def timing(network: Fabric, transmission: int, propagation: int) -> Timing:
+    """All links alike."""
+    count = len(network.adjacency.peer)
+    return Timing(np.full(count, transmission, np.int64), np.full(count, propagation, np.int64))
 
 
 @pytest.mark.parametrize(
@@ -75,10 +95,14 @@ def test_every_packet_is_delivered_as_in_a_simple_simulation(
     # Round numbers, so that many events have the same time.
     made = replace(made, time=made.time // 3000 * 3000)
     paths = sample_paths(bind(name, network), made.source, made.destination, 5, 128, failed.links)
-    found = queue(made, paths, len(network.adjacency.peer), settings)
-    assert found.tolist() == plain(made, paths, settings)
-    assert (found >= 0).any()
-    assert load < 1 or (found == BUFFER_FULL).any()
+    alike = timing(network, settings.transmission_time, settings.propagation)
+    rng = np.random.default_rng(3)  # links of other rates and lengths
+    others = Timing(*(rng.choice([1, 2, 5], len(times)) * times for times in vars(alike).values()))
+    for one in (alike, others):
+        found = queue(made, paths, one, settings)
+        assert found.tolist() == plain(made, paths, one, settings)
+        assert (found >= 0).any()
+        assert load < 1 or (found == BUFFER_FULL).any()
 
 
 CREDITS = Settings(buffer=3, until=2_000_000, warmup=0, flow_control="credits")
@@ -117,7 +141,7 @@ def test_without_escape_routes_a_ring_deadlocks() -> None:
     paths = sample_paths(scheme, made.source, made.destination, 2, 128)
     routes = escape_routes(scheme.fabric)
     ended = [
-        queue_with_credits(made, paths, scheme.fabric, escape, 12_000, 10_000, 5_000, 3)
+        queue_with_credits(made, paths, scheme.fabric, escape, timing(scheme.fabric, 12_000, 5_000), 10_000, 3)
         for escape in (routes, np.full_like(routes, NONE))
     ]
     assert [NO_ROUTE in times for times in ended] == [False, True]
@@ -131,10 +155,30 @@ def test_a_packet_waits_for_the_credit_of_the_next_buffer() -> None:
     packets = Arrivals(np.array([0, 5, 12], np.int64), source, end)
     paths = sample_paths(scheme, packets.source, packets.destination, 1, 128)
     nowhere = np.full((network.servers, network.size), NONE, np.int32)
-    roomy, tight = (queue_with_credits(packets, paths, network, nowhere, 12, 10, 5, b) for b in (9, 1))
+    alike = timing(network, 12, 5)
+    roomy, tight = (queue_with_credits(packets, paths, network, nowhere, alike, 10, b) for b in (9, 1))
     assert roomy.tolist() == [54, 66, 78]
     # The source refuses the second.  The first leaves server 1 at 39, and its credit is back at 44.
     assert tight.tolist() == [54, BUFFER_FULL, 44 + 54]
+
+
+@pytest.mark.parametrize("control", ["none", "credits"])
+def test_rates_and_delays_of_links_hold_for_packets(tmp_path: Path, control: FlowControl) -> None:
+    """Alone: 12 us for a packet at 1 Gb/s, 5 us of propagation unless a delay is stated, 10 us per node."""
+    links = [("a", "b", {"rate": "1Gbit"}), ("b", "c", {"rate": "100Mbit", "delay": "2ms"}),
+             ("c", "d", {"rate": "1Gbit"})]  # fmt: skip
+    path = tmp_path / "n.json"
+    path.write_text(json.dumps({
+        "nodes": [{"name": name} for name in "abcd"],
+        "links": [{"a": a, "b": b, **stated} for a, b, stated in links],
+    }))  # fmt: skip
+    network = fabric(f"file:{path}")
+    scheme = bind("shortest", network)
+    settings = Settings(until=400_000_000, warmup=0, flow_control=control)
+    a, d = (np.array([network.index(name)], np.int32) for name in "ad")
+    found = simulate(scheme, 1e-3, Traffic("one", a, d, np.ones(1)), settings=settings)
+    assert len(found.times)
+    assert np.allclose(found.times, (12 + 5 + 10) * 2 + 120 + 2000 + 10)
 
 
 def md1(load: float) -> float:
@@ -167,7 +211,7 @@ def test_a_full_buffer_keeps_ten_packets_and_drops_the_others() -> None:
     once = Arrivals(*(np.full(25, v, dtype=d) for v, d in ((7, np.int64), (0, np.int32), (1, np.int32))))
     scheme = bind("dor", fabric("torus:2"))
     paths = sample_paths(scheme, once.source, once.destination, 1, 128)
-    ended = queue(once, paths, len(scheme.fabric.adjacency.peer), settings)
+    ended = queue(once, paths, timing(scheme.fabric, 12_000, 5_000), settings)
     assert ended.tolist() == [7 + 12_000 * (i + 1) + 15_000 for i in range(10)] + [BUFFER_FULL] * 15
     found = summarise(1.0, once, ended, 1, settings)
     assert (found.full, found.no_route, found.loss) == (15, 0, 0.6)
