@@ -6,6 +6,7 @@ of another network, as their papers compare them: those of the given network, el
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ _REFERENCE = "fattree"
 _PRICED = 10
 #: A size of which no instance is near: at most this share above or below.
 _FAR = 0.5
+#: Where none is near, a message names instances of up to so many times the size.
+_FARTHER = 16
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,7 @@ def equal_to(reference: str, names: Sequence[str], by: Equal, prices: Prices) ->
     Raises SpecError for a family that has none.
     """
     model = bill(design(parse(reference)), prices)
-    wanted = {
-        "servers": Wanted(servers=model.design.servers),
-        "cost": Wanted(dollars=model.price),
-        "switches": Wanted(switches=model.design.switches, ports=model.design.switch_ports),
-    }[by]
+    wanted = _as_large_as(model, by)
     found = []
     for name in names:
         if ":" in name:
@@ -109,9 +108,50 @@ def equal_to(reference: str, names: Sequence[str], by: Equal, prices: Prices) ->
         lookup(name, known(), "topology")
         one = _of_equipment(name, model, wanted, prices) or _nearest(name, wanted, prices)
         if one is None:
-            raise SpecError(f"--equal {by}: no {name} is near {reference} ({_in_words(wanted)})")
+            said = f"--equal {by}: no {name} is near {reference} ({_in_words(wanted)})"
+            raise SpecError(f"{said}: {_sizes_there_are(name, by, wanted, prices)}")
         found.append(one.family.spec)
     return [reference, *found]
+
+
+def _as_large_as(model: Bill, by: Equal) -> Wanted:
+    """What networks have that are as large as a given one."""
+    if by == "servers":
+        return Wanted(servers=model.design.servers)
+    if by == "cost":
+        return Wanted(dollars=model.price)
+    return Wanted(switches=model.design.switches, ports=model.design.switch_ports)
+
+
+def _sizes_there_are(name: str, by: Equal, wanted: Wanted, prices: Prices) -> str:
+    """The next smaller and the next larger instance of a family, and how far they are, for a message."""
+    some = [one for family in _around(name, wanted, prices) if (one := _priced(family, wanted, prices))]
+    smaller = max((one for one in some if one.off <= 0), key=lambda one: one.off, default=None)
+    larger = min((one for one in some if one.off > 0), key=lambda one: one.off, default=None)
+    verb = "costs" if by == "cost" else "has"
+    near = [
+        f"{one.family.spec} {verb} {_in_words(_as_large_as(one.bill, by))} ({one.off:+.0%})"
+        for one in (smaller, larger)
+        if one and (one.bill.design.switches or by != "switches")
+    ]
+    if not near:
+        return f"name one yourself, such as {known()[name].example}"
+    return f"{', '.join(near)}; name one of these, or another"
+
+
+def _around(name: str, wanted: Wanted, prices: Prices) -> Iterable[Family]:
+    """Instances on both sides of what is wanted, however far they are."""
+    if wanted.dollars:
+        return _by_price(_instances(name, _affordable(_FARTHER * wanted.dollars, prices)), wanted, prices)
+    kind, count = (0, wanted.servers) if wanted.servers else (1, wanted.switches)
+    some = sorted(_instances(name, _FARTHER * count * (wanted.ports or 1)), key=lambda one: one.counts()[kind])
+    at = bisect_left(some, count, key=lambda one: one.counts()[kind])
+    return some[max(0, at - _PRICED) : at + _PRICED]
+
+
+def _affordable(dollars: float, prices: Prices) -> int:
+    """More servers than anybody gets for the price: each needs a NIC."""
+    return int(dollars / prices.nic(1).price)
 
 
 def _in_words(wanted: Wanted) -> str:
@@ -147,7 +187,7 @@ def _candidates(name: str, wanted: Wanted, prices: Prices) -> Iterable[Family]:
     if wanted.switches:
         some = _instances(name, wanted.switches * wanted.ports)
         return [one for one in some if wanted.switches * (1 - _FAR) <= one.counts()[1] <= wanted.switches]
-    return _by_price(_instances(name, int(wanted.dollars / prices.nic(1).price)), wanted, prices)
+    return _by_price(_instances(name, _affordable(wanted.dollars, prices)), wanted, prices)
 
 
 def _by_price(some: Sequence[Family], wanted: Wanted, prices: Prices) -> list[Family]:

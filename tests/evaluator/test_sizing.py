@@ -11,9 +11,11 @@ import pytest
 from dcnlab.evaluator.averages import Row
 from dcnlab.evaluator.compare import compare, requests
 from dcnlab.evaluator.cost import bill, design, read_prices
+from dcnlab.evaluator.reporting.charts import Chart
 from dcnlab.evaluator.reporting.conditions import PER_SERVER, chart
+from dcnlab.evaluator.reporting.labels import relabelled
 from dcnlab.evaluator.reporting.plots import Look, save
-from dcnlab.evaluator.sizing import equal_to, proposals, read
+from dcnlab.evaluator.sizing import Equal, equal_to, proposals, read
 from dcnlab.evaluator.statistics import mean_and_half
 from topos.instances import instances
 from topos.registry import fabric, known, parse
@@ -94,6 +96,21 @@ def test_what_is_wanted_is_said_once_and_as_numbers(arguments: dict[str, object]
         equal_to("bcube:2,1", ["bcub"], "cost", PRICES)
 
 
+@pytest.mark.parametrize(("by", "reference"), [("servers", "fattree:14"), ("cost", "fattree:8")])
+def test_a_family_without_a_near_size_names_the_next_ones(by: Equal, reference: str) -> None:
+    """Against balanced dragonflies, counted from their definition: h links to other groups, p = h, a = 2 h."""
+    with pytest.raises(SpecError, match=f"--equal {by}: no dragonfly is near {reference} ") as refused:
+        equal_to(reference, ["dragonfly"], by, PRICES)
+    sizes = [f"dragonfly:{2 * h},{h},{h}" for h in range(1, 6)]
+    measure = servers_of if by == "servers" else price_of
+    wanted = measure(reference)
+    smaller = max((one for one in sizes if measure(one) <= wanted), key=measure)
+    larger = min((one for one in sizes if measure(one) > wanted), key=measure)
+    for one in (smaller, larger):
+        count = f"has {servers_of(one)} servers" if by == "servers" else f"costs {price_of(one):,.0f} dollars"
+        assert f"{one} {count} ({measure(one) / wanted - 1:+.0%})" in str(refused.value)
+
+
 @pytest.mark.parametrize("family", sorted(known()))
 def test_instances_are_no_larger_than_asked_for(family: str) -> None:
     sizes = [one.counts()[0] for one in instances(known()[family], 60)]
@@ -115,7 +132,8 @@ def test_a_figure_has_a_point_per_network_with_its_interval(tmp_path: Path) -> N
     for pattern in ("permutation", "longest-matching"):
         wanted = requests(["fattree:4", "bcube:4,1"], ["ecmp"], ["", "links=10%"], range(1, 4), pattern=pattern)
         rows += compare(wanted, workers=1)
-    drawn = chart(rows, PER_SERVER, {"fattree:4": "Fat tree"})
+    drawn = relabelled(chart(rows, PER_SERVER), {"fattree:4": "Fat tree"})
+    assert isinstance(drawn, Chart)
     assert [series.label for series in drawn.series] == ["Fat tree", "bcube:4,1"]
     assert drawn.names[1] == "permutation,\n10% links failed"
     assert len(drawn.names) == 4
