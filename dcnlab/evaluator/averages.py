@@ -30,7 +30,7 @@ class Average:
 
     def text(self, sign: str = "+-") -> str:
         """The numbers, with four and two significant digits."""
-        if not self.apart:
+        if not self.apart or not self.half:
             return interval(self.mean, self.half, share=self.share, sign=sign)
         parts = ", ".join(f"{half:.2g} {source}" for source, half in self.apart)
         return f"{self.mean:.4g} {sign} {parts}"
@@ -45,6 +45,7 @@ class Combination:
     failures: str
     load: float
     rows: tuple[Row, ...]
+    traffic: str = ""
 
     def average(self, key: str) -> Average | None:
         """The mean of a figure over the seeds that have it; None where none has a number."""
@@ -60,7 +61,7 @@ class Combination:
 
     def value(self, key: str) -> object:
         """The parameter or text that all seeds have, or the mean of a figure; None if there is none."""
-        if key in ("topology", "scheme", "failures"):
+        if key in ("topology", "scheme", "failures", "traffic"):
             return getattr(self, key)
         average = self.average(key)
         return average if average is not None else next((row[key] for row in self.rows if row.get(key)), None)
@@ -73,8 +74,8 @@ def combinations(rows: Sequence[Row]) -> list[Combination]:
         if "error" not in row:
             load = float(row.get("load") or row.get("latency.load") or 0.0)
             what = (str(row["topology"]), row["scheme"], row["failures"], load)
-            groups.setdefault((row.get("traffic", ""), what), []).append(row)
-    return [Combination(*what, tuple(group)) for (_, what), group in groups.items()]
+            groups.setdefault((str(row.get("traffic") or ""), what), []).append(row)
+    return [Combination(*what, tuple(group), traffic) for (traffic, what), group in groups.items()]
 
 
 def seeds_text(rows: Sequence[Row]) -> str:

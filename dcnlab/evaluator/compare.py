@@ -41,7 +41,7 @@ from topos.registry import is_seeded, parse, with_seed, without_seed
 from topos.spec import SpecError, split_spec
 
 #: Incremented when results change; part of every request's hash.
-FORMAT = 7
+FORMAT = 8
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]

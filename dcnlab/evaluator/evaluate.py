@@ -268,7 +268,7 @@ def evaluate(
     plain, own = without_seed(topology) if isinstance(topology, str) else (network.spec, None)
     return Report(
         plain, network.servers, network.switches, len(network.link_ends),
-        pairs, failures, len(failed.links.down), _of_servers(network, failed), len(failed.nodes),
+        pairs, failures, len(failed.links.down), failing.of_servers(network, failed), len(failed.nodes),
         failure_knowledge, hops, seed, own, failure_seed,
         len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions, progress),
         models(metrics, conditions) if bound else {},
@@ -312,12 +312,6 @@ def _network(topology: str | Fabric | Any) -> Fabric:
     if isinstance(topology, Fabric):
         return topology
     return fabric(topology) if isinstance(topology, str) else from_networkx(topology)
-
-
-def _of_servers(network: Fabric, failed: failing.Failures) -> int:
-    """The number of links that are down and have a server at an end."""
-    ends = network.link_ends[sorted(failed.links.down)][:, [0, 2]]
-    return int((ends < network.servers).any(axis=1).sum())
 
 
 def _highest(pairs: Pairs) -> int:

@@ -270,12 +270,14 @@ def models(names: Sequence[str], conditions: Conditions) -> dict[str, str]:
     return {name: _MODELS[name].format(flows=sentence) for name in names if name in _MODELS}
 
 
-def saturation(name: str, figures: Figures) -> str:
-    """A warning where links get more than they carry; empty where none does."""
+def warning(name: str, figures: Figures) -> str:
+    """A line where there is no traffic, and where links get more than they carry; empty elsewhere."""
+    nobody_sends = figures.get("packets") == 0 and figures.get("throughput") is None  # not: no packet so far
+    if figures.get("flows") == 0 or nobody_sends:
+        return "there are no flows: the traffic has no two different servers here"
     if name == "fct" and figures["busiest_link"] > 1:
-        return (
-            f"saturated: a link gets {figures['busiest_link']:.3g} times what it carries: times grow with --for"
-        )
+        busiest = f"{figures['busiest_link']:.3g}"
+        return f"saturated: a link gets {busiest} times what it carries: times grow as long as flows arrive"
     if name == "latency" and figures["load"] > 1:
         return f"saturated: every sender offers {figures['load']:g} times what its link carries"
     return ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -15,8 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dcnlab.evaluator.reporting.axes import COLOURS, STYLE
-from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
-from dcnlab.evaluator.reporting.plots import Drawable, Look, alt_text, draw
+from dcnlab.evaluator.reporting.charts import Chart, Panels, Series, twins
+from dcnlab.evaluator.reporting.labels import read
+from dcnlab.evaluator.reporting.plots import Drawable, Look, alt_text, draw, publish
+from topos.spec import SpecError
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")
@@ -65,7 +69,7 @@ def test_captions_and_legends_are_inside_the_figure(curves: int) -> None:
 
 def test_the_unit_of_an_axis_is_not_broken_where_the_label_is() -> None:
     chart = replace(CHART, y_label="throughput per server (link rates)")
-    [small, large] = [draw(chart, Look(width)).axes[0].get_ylabel() for width in (2.5, 12.0)]
+    [small, large] = [draw(chart, Look(*look)).axes[0].get_ylabel() for look in ((2.5, 9.0), (12.0, 6.0))]
     assert small.split("\n")[-1] == "(link rates)"
     assert " ".join(small.split("\n")) == large == chart.y_label
 
@@ -131,7 +135,7 @@ def test_names_beside_curves_that_end_together_do_not_overlap() -> None:
         assert len(boxes) == 4
         assert all(low.y0 + 0.7 * low.height < high.y0 for low, high in itertools.pairwise(boxes))
         assert [text.get_text() for text in sorted(names, key=lambda one: one.xyann[1])] == [
-            "brp", "wmgr", "dor", "pow",
+            "brp", "wmgr (= brp)", "dor (= brp)", "pow",
         ]  # fmt: skip
         assert boxes[0].y0 >= 0
         assert boxes[-1].y1 <= figure.bbox.y1
@@ -173,6 +177,59 @@ def test_series_over_categories_stand_side_by_side() -> None:
     printed, measured = (container[0].get_xdata() for container in axes.containers)
     assert (np.asarray(printed) < np.asarray(measured)).all()
     assert np.abs(np.asarray(measured) - np.asarray(printed)).max() < 0.5
+
+
+def test_curves_that_coincide_say_so() -> None:
+    """Names beside curves and in legends; not of curves that differ in one panel."""
+    places = (0.0, 5.0, 10.0)
+    curves = [Series(name, places, (1.0, 2.0, last)) for name, last in (("a", 3.0), ("b", 3.0), ("c", 4.0))]
+    alone = Chart("", "x", "y", tuple(curves))
+    assert twins(alone) == {"b": "a"}
+    shown = [text.get_text() for text in rendered(alone).axes[0].texts]
+    assert sorted(filter(None, shown)) == ["a", "b (= a)", "c"]
+    apart = replace(alone, series=(curves[0], replace(curves[1], y=(1.0, 2.5, 3.0)), curves[2]))
+    assert twins(alone, apart) == {}
+    assert twins(replace(alone, names=("one", "two", "three"))) == {}  # points stand side by side
+    many = replace(alone, series=tuple(replace(curves[0], label=name) for name in "abcdefg"))
+    legend = rendered(many).axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()][:2] == ["a", "b (= a)"]
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+def test_names_of_the_user_are_in_the_figure_and_specifications_in_its_caption(
+    tmp_path: Path, suffix: str
+) -> None:
+    """Whole specifications only; panels and single charts; text of PDF files is TrueType."""
+    labels = {"fattree:4": "Fat tree", "bcube:4,1": "BCube", "ecmp": "ECMP"}
+    names = ("fattree:4, ecmp", "bcube:4,1", "bcube:4,16", "fattree:4,seed=2", "ecmp:x=1")
+    series = tuple(Series(name, (0.0, 1.0), (1.0, i + 2.0)) for i, name in enumerate(names))
+    chart = Chart("bcube:4,1", "x", "y", series, "measured.")
+    for drawn in (chart, Panels("ecmp", (chart, chart), 2, "measured.")):
+        path = tmp_path / f"one{suffix}"
+        said = publish(drawn, path, Look(7.0, 8.0), labels)
+        assert said == "measured; Fat tree: fattree:4; BCube: bcube:4,1; ECMP: ecmp"
+        if suffix == ".svg":
+            texts = ["".join(one.itertext()) for one in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+            for name in ("Fat tree, ECMP", "BCube", "bcube:4,16", "fattree:4,seed=2", "ecmp:x=1"):
+                assert name in texts
+            assert not any("measured" in text for text in texts)
+        else:
+            assert b"/Type3" not in path.read_bytes().replace(b" ", b"")
+
+
+def test_labels_name_one_topology_or_scheme() -> None:
+    networks, schemes = ["fattree:4", "jellyfish:6,16,4,seed=3", "bcube:4,1", "bcube:4,2"], ["ecmp", "ksp:k=4"]
+    given = ["fattree=Fat tree", "jellyfish:6,16,4,seed=3=J", "bcube:4,2=B = 2", "ksp=KSP"]
+    with pytest.raises(SpecError, match="--label bcube:4,2=B = 2: write"):
+        read(given, networks, schemes)
+    given[2] = "bcube:4,2=B"
+    assert read(given, networks, schemes) == {
+        "fattree:4": "Fat tree", "jellyfish:6,16,4": "J", "bcube:4,2": "B", "ksp:k=4": "KSP",
+    }  # fmt: skip
+    for wrong in ("bcube=two of them", "dcell=none", "fattree:4"):
+        with pytest.raises(SpecError, match="--label"):
+            read([wrong], networks, schemes)
 
 
 @pytest.mark.parametrize("width", [3.4, 7.0])

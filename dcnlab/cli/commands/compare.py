@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -78,11 +78,9 @@ def compare(
         ),
     ] = None,
     figure: options.Figure = None,
-    label: Annotated[
-        list[str], typer.Option(metavar="TOPOLOGY=TEXT", help="A name in --figure; may be repeated.")
-    ] = [],  # noqa: B006
-    width: Annotated[float, options.number("Width of --figure in inches; 0: as drawn.", 0, 40)] = 0.0,
-    font: Annotated[float, options.number("Font size of --figure in points.", 4, 40)] = 9.0,
+    label: options.Label = [],  # noqa: B006
+    width: options.Width = 0.0,
+    font: options.Font = 9.0,
     csv: options.Csv = None,
     parquet: options.Parquet = None,
     dask: options.Dask = "",
@@ -99,6 +97,7 @@ def compare(
     from dcnlab.evaluator.metrics import OF_OPTIMAL, Conditions, expand_columns, models, required_metrics
     from dcnlab.evaluator.optimum.beside import OPTIMAL
     from dcnlab.evaluator.reporting import tables
+    from dcnlab.evaluator.reporting.labels import read as read_labels
     from dcnlab.evaluator.seeds import read as read_seeds
     from dcnlab.traffic.demand_files import steps_of
 
@@ -109,7 +108,7 @@ def compare(
         if parquet is not None:
             tables.check_parquet()
         networks = _networks(topologies, equal)
-        names, draws = _labels(label, networks), read_seeds(seeds)
+        names, draws = read_labels(label, networks, schemes_of(schemes)), read_seeds(seeds)
         wanted = [
             one
             for pattern in [step for one in split_specs(traffic) for step in steps_of(one)] or [""]
@@ -128,14 +127,15 @@ def compare(
         )  # fmt: skip
     _write(rows, csv, parquet, report)
     if figures is not None:
-        _draw(rows, figures)
+        _draw(rows, figures, names, width, font)
     if figure is not None:
         _draw_one(rows, "" if metrics == _METRICS else columns[0], names, figure, width, font)
     shown = expand_columns(columns)
     _check_columns(rows, shown)
     print_json(rows) if json else _show_rows(rows, shown)
-    for name, model in models(() if json else required_metrics(shown), Conditions(flows=flows)).items():
-        print(f"{name}: {model}")
+    if not json:
+        computed = required_metrics(shown)
+        _say_what_holds(rows, computed, models(computed, Conditions(flows=flows)))
     raise typer.Exit(1 if _print_errors(rows) else 0)
 
 
@@ -153,16 +153,19 @@ def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | Non
         html.write_text(comparison(rows))
 
 
-def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
+def _draw(
+    rows: Sequence[dict[str, Any]], folder: Path, names: Mapping[str, str], width: float, font: float
+) -> None:
     """Write the figures of the report, one file each, numbered in their order."""
     from dcnlab.evaluator.reporting.comparison import charts
-    from dcnlab.evaluator.reporting.plots import save
+    from dcnlab.evaluator.reporting.labels import relabelled
+    from dcnlab.evaluator.reporting.plots import Look, save
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = charts([row for row in rows if "error" not in row])
     for number, chart in enumerate(drawn, 1):
         words = "-".join(re.findall("[a-z0-9]+", chart.title.lower()))
-        save(chart, folder / f"{number:02}-{words[:80]}.pdf")
+        save(relabelled(chart, names), folder / f"{number:02}-{words[:80]}.pdf", Look(width, font))
     print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
 
 
@@ -177,30 +180,17 @@ def _networks(topologies: str, equal: Equal | None) -> list[str]:
     return equal_to(named[0], named[1:], equal.value, read_prices())
 
 
-def _labels(pairs: Sequence[str], networks: Sequence[str]) -> dict[str, str]:
-    """Names for the legend: of a network, or of the only network of a family."""
-    names: dict[str, str] = {}
-    for pair in pairs:
-        spec, equals, text = pair.rpartition("=")
-        matching = [one for one in networks if one == spec or one.partition(":")[0] == spec]
-        if not equals or len(matching) != 1:
-            raise UsageError(f"--label {pair}: write a topology and its name, such as {networks[0]}=A")
-        names[matching[0]] = text
-    return names
-
-
 def _draw_one(
-    rows: Sequence[dict[str, Any]], column: str, names: dict[str, str], path: Path, width: float, font: float
+    rows: Sequence[dict[str, Any]], column: str, names: Mapping[str, str], path: Path, width: float, font: float
 ) -> None:
     """Write the figure with all networks on one axis, and print its caption."""
     from dcnlab.evaluator.reporting.conditions import PER_SERVER, chart
-    from dcnlab.evaluator.reporting.plots import Look, save
+    from dcnlab.evaluator.reporting.plots import Look, publish
 
     good = [row for row in rows if "error" not in row]
     chosen = column or (PER_SERVER if any("throughput.aggregate" in row for row in good) else "path.mean")
-    drawn = chart(good, chosen, names)
-    save(drawn, path, Look(width, font, caption=False))
-    print(f"{path}: {drawn.y_label}; {drawn.caption}", file=sys.stderr)
+    drawn = chart(good, chosen)
+    print(f"{path}: {drawn.y_label}; {publish(drawn, path, Look(width, font), names)}", file=sys.stderr)
 
 
 def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> None:
@@ -229,6 +219,27 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
         for one in pairs
     ]  # fmt: skip
     table(header, lines)
+
+
+def _say_what_holds(rows: Sequence[dict[str, Any]], metrics: Sequence[str], models: Mapping[str, str]) -> None:
+    """Print the model of each metric, where links get more than they carry, and which links failed."""
+    from dcnlab.evaluator.averages import combinations
+    from dcnlab.evaluator.graph.failures import note
+    from dcnlab.evaluator.metrics import warning
+
+    for name in metrics:
+        if name in models:
+            print(f"{name}: {models[name]}")
+        for one in combinations(rows):
+            figures = {
+                key: mean.mean
+                for key in ("busiest_link", "load", "flows", "packets", "throughput")
+                if (mean := one.average(f"{name}.{key}"))
+            }
+            if figures and (said := warning(name, figures)):
+                print(f"{name} of {one.scheme} on {one.topology}: {said}")
+    if said := note({row["failures"] for row in rows}):
+        print(said)
 
 
 def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:

@@ -146,7 +146,8 @@ def _say_cost(topology: str, pairs: str) -> None:
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     """Print the figures of the fabric, of each scheme, and of each metric."""
-    from dcnlab.evaluator.metrics import saturation
+    from dcnlab.evaluator.graph.failures import in_words
+    from dcnlab.evaluator.metrics import warning
 
     counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
     print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
@@ -159,9 +160,7 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     )
     print(f"diameter {report['diameter']}, mean distance {short(report['mean_distance'])} ({unit}){reached}")
     if report["failed_links"] or report["failed_nodes"]:
-        of_servers = f"{report['failed_server_links']} of servers"
-        lost = f"{report['failed_nodes']} nodes lost all links"
-        print(f"failed: {report['failed_links']} links ({of_servers}); {lost}")
+        print(in_words(report["failed_links"], report["failed_server_links"], report["failed_nodes"]))
     if report["schemes"]:
         _show_schemes(report["schemes"])
     for name in metrics:
@@ -169,8 +168,8 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
         if name in report.get("models", {}):
             print(f"{name}: {report['models'][name]}")
         for scheme in report["schemes"]:
-            if name in scheme and (warning := saturation(name, scheme[name])):
-                print(f"{name} of {scheme['scheme']}: {warning}")
+            if name in scheme and (said := warning(name, scheme[name])):
+                print(f"{name} of {scheme['scheme']}: {said}")
 
 
 def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:

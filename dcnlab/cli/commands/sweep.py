@@ -59,22 +59,31 @@ def sweep(
             show_default=False,
         ),
     ] = Per.auto,
+    label: options.Label = [],  # noqa: B006
+    width: options.Width = 0.0,
+    font: options.Font = 9.0,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
     dask: options.Dask = "",
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run."""
+    """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run.
+
+    The caption of --figure goes to standard error.
+    """
     from dcnlab.evaluator import compare
     from dcnlab.evaluator import sweep as sweeps
+    from dcnlab.evaluator.graph.failures import note
     from dcnlab.evaluator.metrics import Conditions, models
     from dcnlab.evaluator.reporting import tables
+    from dcnlab.evaluator.reporting.labels import read as read_labels
     from dcnlab.evaluator.seeds import read as read_seeds
 
     kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
+        names = read_labels(label, topologies, schemes_of(scheme))
         wanted = sweeps.points(
             topologies, schemes_of(scheme), kinds, shares, read_seeds(seeds),
             flows=flows, gap=gap, paths=paths,
@@ -93,7 +102,8 @@ def sweep(
         from dcnlab.evaluator.reporting import plots  # matplotlib: only for figures
 
         try:
-            plots.save(sweeps.figure(good, kinds, per.value), figure)
+            drawn = sweeps.figure(good, kinds, per.value)
+            print(f"{figure}: {plots.publish(drawn, figure, plots.Look(width, font), names)}", file=sys.stderr)
         except SpecError as error:
             raise UsageError(str(error)) from error
     if json:
@@ -102,6 +112,8 @@ def sweep(
         summary = sweeps.summary(good)
         table(summary[0], summary[1:])
         print(models(["share"], Conditions(flows=flows))["share"])
+        if said := note({f"{row['kind']}=1" for row in good if row["kind"]}):
+            print(said)
     for row in rows:
         if "error" in row:
             print(f"{row['topology']} {row['kind']} {row['share']:g}: {row['error']}", file=sys.stderr)

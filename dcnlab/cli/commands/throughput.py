@@ -119,6 +119,7 @@ def throughput(
         return
     print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
           f" link capacity {capacity:g}")  # fmt: skip
+    _say_failures(asked)
     if not len(asked.traffic):
         print(f"there are no flows: {traffic} has no two different servers here")
     _show(rows, beside)
@@ -155,6 +156,14 @@ def _asked(
     except SpecError as error:
         raise UsageError(str(error)) from error
     return _Asked(fabric, wanted, failed, capacity, seed, on_off, model)
+
+
+def _say_failures(asked: _Asked) -> None:
+    from dcnlab.evaluator.graph.failures import in_words, of_servers
+
+    down = len(asked.failed.links.down)
+    if asked.failed:
+        print(in_words(down, of_servers(asked.fabric, asked.failed), len(asked.failed.nodes)))
 
 
 def _optimum(asked: _Asked, gap: str, paths: str) -> Beside:

@@ -160,3 +160,12 @@ Html = Annotated[Path | None, output("Write one self-contained HTML page.")]
 Figure = Annotated[
     Path | None, typer.Option(help="Write one figure (.pdf, .pgf, .png, .svg).", callback=figure)
 ]
+
+Label = Annotated[
+    list[str],
+    typer.Option(metavar="SPEC=TEXT", help="A name for a topology or a scheme in figures; may be repeated."),
+]
+
+Width = Annotated[float, number("Width of figures in inches, such as 3.5 for one column; 0: as drawn.", 0, 40)]
+
+Font = Annotated[float, number("Font size of figures in points.", 4, 40)]

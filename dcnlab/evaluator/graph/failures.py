@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,24 @@ def parse(text: str) -> Mapping[str, float]:
             raise SpecError(f"failures: {kind} is given twice")
         wanted[kind] = _amount(amount)
     return wanted
+
+
+def note(texts: Iterable[str]) -> str:
+    """Which links ``links`` are, where some of the failures have them; else empty."""
+    if not any("links" in parse(text) for text in texts):
+        return ""
+    return "failed links are those of servers too; switch-links leaves these out"
+
+
+def of_servers(fabric: Fabric, failed: Failures) -> int:
+    """The number of links that are down and have a server at an end."""
+    ends = fabric.link_ends[sorted(failed.links.down)][:, [0, 2]]
+    return int((ends < fabric.servers).any(axis=1).sum())
+
+
+def in_words(links: int, at_servers: int, nodes: int) -> str:
+    """How many links are down, how many of these at servers, and how many nodes have lost all."""
+    return f"failed: {links} links ({at_servers} of servers); {nodes} nodes lost all links"
 
 
 def _amount(text: str) -> float:

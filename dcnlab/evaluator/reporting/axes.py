@@ -13,7 +13,9 @@ import numpy as np
 from cycler import cycler
 from matplotlib import patheffects
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from dcnlab.evaluator.reporting.charts import Chart, Series, in_order
@@ -30,6 +32,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.5,
     "legend.frameon": False,
     "legend.fontsize": 8,
+    "pdf.fonttype": 42,  # TrueType: publishers refuse matplotlib's Type 3
     "svg.fonttype": "none",
     "svg.hashsalt": "dcnlab",
 }
@@ -39,8 +42,8 @@ LINES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
 _MOST_TICKS, _CLOSEST = 6, 0.07
 #: Numbers without powers of ten or offsets.
 _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
-#: The least distance of two names beside curves, as a share of the height of the axes.
-_APART = 0.065
+#: The least distance of two names beside curves, in their height.
+_APART = 1.1
 #: Letters of one line of the y axis's label.
 _LABEL = 36
 #: A distribution has ended where no more than this share of the pairs is left.
@@ -67,7 +70,8 @@ def _curve(axes: Axes, chart: Chart, series: Series, number: int) -> None:
     width = line_width(group)
     # A curve that is alone in its colour differs from the others by its line as well.
     line = LINES[(style if len(chart.styles) > 1 else group) % len(LINES)]
-    look: dict[str, Any] = {"color": COLOURS[group % len(COLOURS)], "linewidth": width, "label": series.label}
+    look: dict[str, Any] = {"color": COLOURS[group % len(COLOURS)], "linewidth": width}
+    look["label"] = chart.name_of(series, series.label)
     if chart.steps:
         axes.step(series.x, series.y, line, where="post", **look)
         return
@@ -110,8 +114,8 @@ def label_axes(axes: Axes, chart: Chart) -> None:
     if chart.log_x:
         axes.set_xscale("log", base=2)
     if chart.names:
-        turned: dict[str, Any] = {} if _fit(axes, chart.names) else {"rotation": 30, "ha": "right"}
-        axes.set_xticks(range(len(chart.names)), chart.names, **turned)
+        names, turned = _below(axes, chart.names)
+        axes.set_xticks(range(len(names)), names, **turned)
     elif chart.log_x or all(x == int(x) for x in places):
         axes.xaxis.set_major_formatter(_PLAIN)
         if are_apart(np.log(places) if chart.log_x else np.array(places)):
@@ -215,22 +219,31 @@ def name_curves(axes: Axes, chart: Chart, without: Collection[str] = ()) -> None
     ends = {name: _place(series, at) for name, series in first.items()}
     to_share = axes.transScale + axes.transLimits
     shares = {name: float(to_share.transform(end)[1]) for name, end in ends.items()}
-    for name, height in _spread(shares).items():
-        _name(axes, name, ends[name], height, COLOURS[chart.groups.index(name) % len(COLOURS)], chart.steps)
+    for name, height in _spread(shares, _apart(axes)).items():
+        colour = COLOURS[chart.groups.index(name) % len(COLOURS)]
+        _name(axes, chart.name_of(first[name], name), ends[name], height, colour, chart.steps)
+
+
+def _apart(axes: Axes) -> float:
+    """The least distance of two names as a share of the height of the axes."""
+    figure = axes.get_figure(root=True)
+    inches = axes.get_position().height * float(figure.get_figheight()) if figure is not None else math.inf
+    return float(_APART * matplotlib.rcParams["legend.fontsize"] / 72 / inches)
 
 
 def _name(axes: Axes, name: str, end: tuple[float, float], height: float, colour: str, inside: bool) -> None:
     """A name at a height, as a share of the axes; ``inside`` them, or at their right side."""
+    size = matplotlib.rcParams["legend.fontsize"]
     if inside:
         left = float((axes.transScale + axes.transLimits).transform(end)[0]) + 0.015
         words = axes.text(
-            left, height - 0.01, name, color=colour, fontsize=8, transform=axes.transAxes, va="top"
+            left, height - 0.01, name, color=colour, fontsize=size, transform=axes.transAxes, va="top"
         )
         words.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
         return
     axes.annotate(
         name, xy=end, xycoords="data", xytext=(1.02, height), textcoords="axes fraction", color=colour,
-        fontsize=8, va="center", annotation_clip=False,
+        fontsize=size, va="center", annotation_clip=False,
         arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
     )  # fmt: skip
 
@@ -249,18 +262,18 @@ def _place(series: Series, at: float) -> tuple[float, float]:
     return points[-1] if math.isnan(at) else (at, points[-1][1])
 
 
-def _spread(heights: dict[str, float]) -> dict[str, float]:
-    """The heights, moved apart as little as needed, in their order, and inside the axes."""
+def _spread(heights: dict[str, float], apart: float) -> dict[str, float]:
+    """The heights, moved so far apart, as little as needed, in their order, and inside the axes."""
     names = sorted(heights, key=lambda name: heights[name])
     spread: dict[str, float] = {}
     lowest = 0.0
     for name in names:
         spread[name] = lowest = max(heights[name], lowest)
-        lowest += _APART
+        lowest += apart
     highest = 1.0
     for name in reversed(names):
         spread[name] = min(spread[name], highest)
-        highest = spread[name] - _APART
+        highest = spread[name] - apart
     return spread
 
 
@@ -284,9 +297,26 @@ def _letters(axes: Axes) -> int:
     return int(max(12, min(_LABEL, inches * 72 / (0.6 * matplotlib.rcParams["font.size"]))))
 
 
-def _fit(axes: Axes, names: Sequence[str]) -> bool:
-    """Whether names stand side by side below the axes: a letter is about 0.6 of the font's size wide."""
-    letters = max(len(line) for name in names for line in name.split("\n")) + 1
-    inches = letters * 0.6 * matplotlib.rcParams["font.size"] / 72
-    figure = axes.get_figure(root=True)
-    return figure is None or len(names) * inches <= axes.get_position().width * float(figure.get_figwidth())
+def _below(axes: Axes, names: Sequence[str]) -> tuple[Sequence[str], dict[str, Any]]:
+    """Names below the axes, and how they stand: side by side, in lines that end between words, or turned."""
+    figure, size = axes.get_figure(root=True), float(matplotlib.rcParams["font.size"])
+    if figure is None:
+        return names, {}
+    # What stands beside the axes is about as wide as six letters are high.
+    room = (float(figure.get_figwidth()) - 6 * size / 72) / len(names) - size / 144
+    wrapped = ["\n".join(_wrapped(part, room, size) for part in name.split("\n")) for name in names]
+    if all(_inches(line, size) <= room for name in wrapped for line in name.split("\n")):
+        return wrapped, {}
+    return names, {"rotation": 30, "ha": "right"}
+
+
+def _wrapped(text: str, room: float, size: float) -> str:
+    """Lines of about so many inches, which end between words."""
+    letters = len(text) * room / max(_inches(text, size), 1e-9)
+    return textwrap.fill(text, max(1, int(letters)), break_long_words=False)
+
+
+def _inches(text: str, size: float) -> float:
+    """The width of a text at a font size in points."""
+    font = FontProperties(family=matplotlib.rcParams["font.family"])
+    return float(TextPath((0, 0), text, size=size, prop=font).get_extents().width) / 72 if text else 0.0

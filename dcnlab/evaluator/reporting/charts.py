@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 #: Values that differ by no more than this share of the largest look alike in a figure.
 _VISIBLE = 0.002
@@ -50,19 +52,27 @@ class Chart:
     #: The groups and styles of all figures of a page, in the order of their colours and line styles.
     groups: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
+    #: Groups whose curves coincide with those of an earlier one, and that one: see :func:`twins`.
+    same: Mapping[str, str] = field(default_factory=dict)
+
+    def name_of(self, series: Series, name: str) -> str:
+        """The name of a curve, with the group whose curves are the same, where there is one."""
+        other = self.same.get(series.colour_key)
+        return f"{name} (= {other})" if other else name
 
     def differs(self) -> bool:
         """Whether the figure shows a difference that can be seen: between curves, or along one of them."""
-        values = self._values()
+        values = self.values()
         return bool(values) and max(values) - min(values) > _VISIBLE * max(map(abs, values))
 
     def everywhere(self) -> str:
         """What a chart without a difference says: the value, or the range, that every curve has."""
-        values = self._values()
+        values = self.values()
         ends = dict.fromkeys(f"{value:.4g}" for value in (min(values), max(values))) if values else ()
         return f"{' to '.join(ends)} everywhere" if ends else "no values"
 
-    def _values(self) -> set[float]:
+    def values(self) -> set[float]:
+        """All values that are drawn."""
         return {y for series in self.series for y in series.y if math.isfinite(y)}
 
 
@@ -97,3 +107,30 @@ def in_order(chart: Chart) -> Chart:
     groups = chart.groups or tuple(dict.fromkeys(series.colour_key for series in curves))
     styles = chart.styles or tuple(dict.fromkeys(series.style for series in curves))
     return replace(chart, groups=groups, styles=styles)
+
+
+def twins(*charts: Chart) -> dict[str, str]:
+    """Groups whose curves coincide with those of an earlier group, in all charts, and that group.
+
+    Points over categories stand side by side, so that none hides another.
+    """
+    drawn = [chart for chart in charts if not chart.names]
+    names = dict.fromkeys(series.colour_key for chart in drawn for series in chart.series)
+    found: dict[str, str] = {}
+    for name, other in ((b, a) for a, b in itertools.combinations(names, 2)):
+        if not {name, other} & found.keys() and all(_coincide(chart, name, other) for chart in drawn):
+            found[name] = other
+    return found
+
+
+def _coincide(chart: Chart, one: str, other: str) -> bool:
+    """Whether the curves of two groups look alike, style by style."""
+    curves, others = (
+        {series.style: series for series in chart.series if series.colour_key == name} for name in (one, other)
+    )
+    near = _VISIBLE * max((abs(y) for y in chart.values()), default=0.0)
+    return curves.keys() == others.keys() and all(
+        curves[style].x == others[style].x
+        and all(abs(a - b) <= near for a, b in zip(curves[style].y, others[style].y, strict=True))
+        for style in curves
+    )

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from dcnlab.evaluator.averages import Average, Combination, Row, combinations
+from dcnlab.evaluator.averages import Average, Combination, Row, combinations, seeds_text
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
-from dcnlab.evaluator.reporting.plots import Drawable
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.traffic.latency import Settings
 from topos.registry import parse
@@ -32,6 +31,7 @@ _MOST_COLUMNS = 3
 _COLUMNS = {
     "topology": "topology",
     "scheme": "scheme",
+    "traffic": "traffic",
     "failures": "failures",
     "delivered": "delivered",
     "path.mean": "mean path, links",
@@ -66,7 +66,7 @@ Read = Callable[[Combination, str], Average | None]
 class Figures:
     """What is drawn, and what is not because all its values are equal."""
 
-    drawn: tuple[Drawable, ...]
+    drawn: tuple[Chart | Panels, ...]
     equal: tuple[str, ...]
 
 
@@ -94,6 +94,8 @@ def means(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[tuple[object, ...
     """The header of the table, and a line per combination: means over the seeds with 95 % intervals."""
     all_combinations = combinations(rows)
     known = {key for row in rows if "error" not in row for key in row}
+    if len({one.traffic for one in all_combinations}) < 2:
+        known -= {"traffic"}
     shown = [key for key in _COLUMNS if key in known]
     lines = tuple((*(one.value(key) for key in shown), len(one.rows)) for one in all_combinations)
     return (*(_COLUMNS[key] for key in shown), "seeds"), lines
@@ -107,7 +109,7 @@ def _grid_summary(rows: Sequence[Row]) -> str:
     return f"{len(rows)} evaluations: {'; '.join(parts)}"
 
 
-def charts(rows: Sequence[Row]) -> tuple[Drawable, ...]:
+def charts(rows: Sequence[Row]) -> tuple[Chart | Panels, ...]:
     """The figures: see :func:`figures`."""
     return figures(rows).drawn
 
@@ -115,14 +117,14 @@ def charts(rows: Sequence[Row]) -> tuple[Drawable, ...]:
 def figures(rows: Sequence[Row]) -> Figures:
     """Stretch distributions, and figures over size, failures and load where the rows vary in these."""
     every = combinations(rows)
-    # Figures that do not depend on the load are repeated in the rows of every load.
+    # Figures that do not depend on traffic and load are repeated in the rows of each.
     once = list({(one.topology, one.scheme, one.failures): one for one in every}.values())
     caption = _caption(rows)
-    wanted = [_stretch(once), *_tables(once)]
     broken = len({one.failures for one in every}) > 1
-    wanted += _over_failures(once) if broken else _over_topologies(once)
-    if len({one.load for one in every}) > 1:
-        wanted += _over_loads(every)
+    wanted = [_stretch(once), *_tables(once), *(_over_failures(once) if broken else _over_topologies(once))]
+    for pattern, said in _patterns(every).items():
+        some = [one for one in every if one.traffic == pattern]
+        wanted += [replace(one, title=one.title + said) for one in _of_traffic(some, broken)]
     drawn, equal = [], []
     for one in wanted:
         charts = [replace(chart, caption="") for chart in one.charts]
@@ -133,7 +135,22 @@ def figures(rows: Sequence[Row]) -> Figures:
     return Figures(tuple(drawn), tuple(equal))
 
 
-def _arranged(panels: Panels) -> Drawable:
+def _patterns(every: Sequence[Combination]) -> dict[str, str]:
+    """Each traffic pattern, and what titles say of it: nothing where there is only one."""
+    patterns = dict.fromkeys(one.traffic for one in every)
+    return {pattern: f", {pattern}" if len(patterns) > 1 else "" for pattern in patterns}
+
+
+def _of_traffic(some: Sequence[Combination], broken: bool) -> Iterator[Panels]:
+    """Figures that depend on the traffic: totals, and those over the load."""
+    once = list({(one.topology, one.scheme, one.failures): one for one in some}.values())
+    for key in _TOTALS:
+        yield from _normalised(once, key, _failing if broken else _by_category, " under failures" * broken)
+    if len({one.load for one in some}) > 1:
+        yield from _over_loads(some)
+
+
+def _arranged(panels: Panels) -> Chart | Panels:
     """A figure of the charts that have curves; of one chart without panels."""
     shown = [chart for chart in panels.charts if chart.series and (chart.differs() or not chart.steps)]
     if len(shown) > 1:
@@ -212,10 +229,8 @@ def _tables(combined: Sequence[Combination]) -> Iterator[Panels]:
 
 
 def _over_topologies(combined: Sequence[Combination]) -> Iterator[Panels]:
-    """Without failures: the mean path, and totals, by topology."""
+    """Without failures: the mean path by topology."""
     yield Panels("Mean path", (_categories(combined, "path.mean", "links"),), 1)
-    for key in _TOTALS:
-        yield from _normalised(combined, key, _by_category)
 
 
 def _by_category(combined: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
@@ -249,8 +264,6 @@ def _over_failures(combined: Sequence[Combination]) -> Iterator[Panels]:
     ):
         label = f"{title.lower()} ({unit})" if unit else title.lower()
         yield Panels(f"{title} under failures", _failing(combined, key, label, Combination.average), 1)
-    for key in _TOTALS:
-        yield from _normalised(combined, key, _failing, " under failures")
 
 
 def _normalised(
@@ -369,9 +382,4 @@ def _caption(rows: Sequence[Row]) -> str:
         values = sorted({str(row[key]) for row in rows if row.get(key)})
         if values:
             parts.append(f"{words} {', '.join(values)}")
-    seeds = sorted({row["seed"] for row in rows})
-    if len(seeds) > 1:
-        parts.append(f"means of {len(seeds)} seeds, bars: 95 % interval")
-    elif seeds:
-        parts.append(f"seed {seeds[0]}")
-    return "; ".join(parts)
+    return "; ".join((*parts, seeds_text(rows)))

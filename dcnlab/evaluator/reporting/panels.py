@@ -5,19 +5,29 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
+import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting.axes import name_curves, paint, style_lines, with_curves_of
-from dcnlab.evaluator.reporting.charts import Chart, Panels
+from dcnlab.evaluator.reporting.charts import Chart, Panels, twins
+
+#: The least height of a panel in inches.
+_LOWEST = 1.5
 
 
-def figure(panels: Panels) -> Figure:
-    """The rows that show a difference; the panels of a row share the y axis, and all panels of one quantity."""
-    grid = panels.grid
-    rows = max(1, len(grid))
-    drawn = Figure(figsize=(2.9 * panels.columns + 1.2, 2.3 * rows + 0.7), layout="constrained")
+def figure(panels: Panels, width: float = 0.0, *, captioned: bool = True) -> Figure:
+    """The rows that show a difference; the panels of a row share the y axis, and all panels of one quantity.
+
+    Panels are lower where ``width`` (inches) is less than the usual one.
+    """
+    same = twins(*(chart for row in panels.grid for chart in row))
+    grid = [[replace(chart, same=same) for chart in row] for row in panels.grid]
+    rows, usual = max(1, len(grid)), 2.9 * panels.columns + 1.2
+    height = max(_LOWEST, 2.3 * min(1.0, (width or usual) / usual)) * rows + 0.7
+    drawn = Figure(figsize=(width or usual, height), layout="constrained")
     if grid:
         alike = len({chart.y_label for line in grid for chart in line}) == 1
         places = drawn.subplots(rows, panels.columns, squeeze=False, sharey=True if alike else "row")
@@ -31,11 +41,11 @@ def figure(panels: Panels) -> Figure:
                 loc="outside upper center",
                 ncols=len(lines),
                 title=panels.title,
-                title_fontsize=10,
+                title_fontsize=matplotlib.rcParams["font.size"] + 1,
             )
         else:
-            drawn.suptitle(panels.title, fontsize=10)
-    caption(drawn, caption_of(panels))
+            drawn.suptitle(panels.title, fontsize=matplotlib.rcParams["font.size"] + 1)
+    caption(drawn, caption_of(panels) if captioned else "")
     return drawn
 
 
@@ -73,11 +83,15 @@ def _blank(axes: Axes, chart: Chart | None) -> None:
     axes.set_axis_off()
     if chart is not None:
         words = "\n".join(filter(None, [chart.title, chart.x_label, f"{chart.y_label}: {chart.everywhere()}"]))
-        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="0.4", fontsize=8)
+        size = matplotlib.rcParams["legend.fontsize"]
+        axes.text(
+            0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="0.4", fontsize=size
+        )
 
 
 def caption(drawn: Figure, text: str) -> None:
     """Add the caption below all axes, wrapped to the width of the figure."""
     if text:
-        letters = int(18.5 * drawn.get_figwidth())
-        drawn.supxlabel(textwrap.fill(text, letters), fontsize=7)
+        size = matplotlib.rcParams["font.size"] - 2
+        letters = int(130 / size * drawn.get_figwidth())
+        drawn.supxlabel(textwrap.fill(text, letters), fontsize=size)

@@ -7,6 +7,7 @@ charts, so that all figures look alike.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting import panels
 from dcnlab.evaluator.reporting.axes import STYLE, paint, style_lines
-from dcnlab.evaluator.reporting.charts import Chart, Panels, in_order
+from dcnlab.evaluator.reporting.charts import Chart, Panels, in_order, twins
 from dcnlab.evaluator.reporting.compared import Curves, Dots, draw_compared, words
+from dcnlab.evaluator.reporting.labels import relabelled
 
 Drawable = Chart | Panels | Curves | Dots
 
@@ -37,38 +39,42 @@ class Look:
         return {**STYLE, "font.size": self.font, "legend.fontsize": self.font - 1}
 
 
+_AS_DRAWN = Look()
 #: With more curves a legend stands beside the axes instead of the names beside the curves.
 _CROWDED = 6
 #: Inches of the width that a legend above the axes cannot use: they stand beside their label.
 _BESIDE = 0.8
+#: A legend of points needs less room than one of lines.
+_TIGHT: dict[str, Any] = {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3, "handlelength": 1.2}
 #: The least height of a figure in inches.
-_LOWEST = 2.8
+_LOWEST = 2.5
 #: Metadata that matplotlib adds to SVG files by default: the time and the addresses of vocabularies.
 _OMITTED_METADATA = ("Date", "Creator", "Format", "Type")
 
 
-def draw(drawable: Drawable, look: Look | None = None) -> Figure:
+def draw(drawable: Drawable, look: Look = _AS_DRAWN) -> Figure:
     """The chart as a matplotlib figure with the width of a paper's column, or several as panels."""
-    with matplotlib.rc_context((look or Look()).style):
+    with matplotlib.rc_context(look.style):
         if isinstance(drawable, Panels):
-            return panels.figure(drawable)
+            return panels.figure(drawable, look.width, captioned=look.caption)
         if isinstance(drawable, Curves | Dots):
             return draw_compared(drawable)
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         if drawable.published:
             return _side_by_side(figure, drawable)
-        if look and look.width:  # before names are placed, which depends on it
+        if look.width:  # before names are placed, which depends on it
             _fit_width(figure, look.width)
-        _alone(figure, in_order(drawable))
-        if look and look.width:
+        _alone(figure, replace(in_order(drawable), same=twins(drawable)))
+        if look.width:
             _fit_width(figure, look.width)
-        panels.caption(figure, drawable.caption)
+        panels.caption(figure, drawable.caption if look.caption else "")
     return figure
 
 
 def _fit_width(figure: Figure, width: float) -> None:
-    """Another width in inches, with the same form, unless it would be too low for its labels."""
-    figure.set_size_inches(width, max(_LOWEST, width * figure.get_figheight() / figure.get_figwidth()))
+    """Another width in inches: lower where it is narrower, but not too low for its labels."""
+    form = figure.get_figheight() / figure.get_figwidth()
+    figure.set_size_inches(width, min(figure.get_figheight(), max(_LOWEST, width * form)))
 
 
 def _alone(figure: Figure, chart: Chart) -> None:
@@ -95,7 +101,7 @@ def _legend_above(figure: Figure, axes: Axes, title: str, names: int) -> None:
     for columns in range(names, 0, -1):
         above = -(-names // columns)  # lines of the legend
         axes.set_title(title, pad=6 + above * 1.6 * matplotlib.rcParams["legend.fontsize"])
-        legend = axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, frameon=False)
+        legend = axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, **_TIGHT)
         if legend.get_window_extent().width <= figure.bbox.width - _BESIDE * figure.dpi:
             break
 
@@ -141,10 +147,15 @@ def svg(drawable: Drawable) -> str:
     return text[text.index("<svg") :]
 
 
-def save(drawable: Drawable, path: Path, look: Look | None = None) -> None:
+def save(drawable: Drawable, path: Path, look: Look = _AS_DRAWN) -> None:
     """Write the chart; the suffix selects the format (.pdf, .pgf, .png, .svg).  .pgf needs xelatex: without
     it, RuntimeError."""
-    with matplotlib.rc_context((look or Look()).style):
-        shown = drawable if look is None or look.caption else replace(drawable, caption="")
-        figure = draw(shown, look)
-        figure.savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
+    with matplotlib.rc_context(look.style):
+        draw(drawable, look).savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
+
+
+def publish(drawn: Chart | Panels, path: Path, look: Look, labels: Mapping[str, str]) -> str:
+    """Write a figure for a paper, with names for specifications; returns its caption, which is not in it."""
+    named = relabelled(drawn, labels)
+    save(named, path, replace(look, caption=False))
+    return panels.caption_of(named) if isinstance(named, Panels) else named.caption

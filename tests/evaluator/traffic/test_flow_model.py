@@ -14,6 +14,7 @@ from addressing.registry import bind
 from dcnlab.cli.commands.throughput import throughput as throughput_command
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.failures import draw
+from dcnlab.evaluator.metrics import warning
 from dcnlab.evaluator.traffic.flow_model import FlowModel, read, route
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.throughput import throughput
@@ -131,6 +132,13 @@ def test_every_metric_names_its_model(metric: str) -> None:
         report = evaluate("fattree:4", ["ecmp"], flows=text, **wanted).as_dict()
         assert report["schemes"][0][metric]["flow_model"] == text
         assert str(read(text).sentence) in report["models"][metric]
+
+
+@pytest.mark.parametrize("metric", ["throughput", "latency"])
+def test_metrics_without_flows_say_so(metric: str) -> None:
+    for by, said in ((4, True), (1, False)):
+        report = evaluate("torus:2x2", ["dor"], metrics=[metric], traffic=f"stride:by={by}").as_dict()
+        assert ("there are no flows" in warning(metric, report["schemes"][0][metric])) == said
 
 
 def test_traffic_without_flows_is_said(capsys: pytest.CaptureFixture[str]) -> None:

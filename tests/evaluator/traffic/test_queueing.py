@@ -96,10 +96,10 @@ def test_the_busiest_server_sends_the_load_on_the_wire(text: str) -> None:
 
 
 def test_more_than_a_link_carries_is_said(one_link: str) -> None:
-    from dcnlab.evaluator.metrics import saturation
+    from dcnlab.evaluator.metrics import warning
 
     wanted = {"traffic": "one-to-one", "sizes": "fixed:1M", "seconds": 5.0}
     for load, said in ((0.5, False), (1.5, True)):
         report = evaluate(one_link, ["shortest"], metrics=["fct", "latency"], load=load, **wanted).as_dict()
         [found] = report["schemes"]
-        assert all(("saturated" in saturation(name, found[name])) == said for name in ("fct", "latency"))
+        assert all(("saturated" in warning(name, found[name])) == said for name in ("fct", "latency"))

@@ -1,0 +1,57 @@
+"""Names for topologies and schemes in figures, instead of their specifications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from dcnlab.evaluator.reporting.charts import Chart, Panels
+from dcnlab.evaluator.seeds import network_of
+from topos.spec import SpecError
+
+
+def relabelled(drawn: Chart | Panels, labels: Mapping[str, str]) -> Chart | Panels:
+    """The figure with names for specifications; the caption says what they stand for."""
+    if not labels:
+        return drawn
+    specs = "|".join(re.escape(spec) for spec in sorted(labels, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w:.,=-])(?:{specs})(?![\w:=-]|,\S)")
+
+    def named(text: str) -> str:
+        return pattern.sub(lambda found: labels[found[0]], text)
+
+    said = "; ".join(f"{name}: {spec}" for spec, name in labels.items())
+    caption = "; ".join(filter(None, (drawn.caption.removesuffix("."), said)))
+    if isinstance(drawn, Chart):
+        return replace(_named(drawn, named), caption=caption)
+    charts = tuple(_named(chart, named) for chart in drawn.charts)
+    return replace(drawn, title=named(drawn.title), charts=charts, caption=caption)
+
+
+def _named(chart: Chart, named: Callable[[str], str]) -> Chart:
+    """The chart with other names in its title, its legend and its categories."""
+    series = (
+        replace(one, label=named(one.label), group=named(one.group), style=named(one.style))
+        for one in chart.series
+    )
+    names, groups, styles = (tuple(map(named, some)) for some in (chart.names, chart.groups, chart.styles))
+    title = named(chart.title)
+    return replace(chart, title=title, series=tuple(series), names=names, groups=groups, styles=styles)
+
+
+def read(pairs: Sequence[str], topologies: Sequence[str], schemes: Sequence[str]) -> dict[str, str]:
+    """The names by specification, from texts such as ``fattree:4=Fat tree``.
+
+    A family, or a scheme without its parameters, is the only one of that name.  Raises SpecError with one line.
+    """
+    specs = {one: str(network_of(one, 1)["topology"]) for one in topologies} | {one: one for one in schemes}
+    names: dict[str, str] = {}
+    for pair in pairs:
+        spec, equals, text = pair.rpartition("=")
+        matching = [one for one in specs if one == spec] or [one for one in specs if one.split(":")[0] == spec]
+        if not equals or len(matching) != 1:
+            example = next(iter(specs), "fattree:4")
+            raise SpecError(f"--label {pair}: write a topology or a scheme and its name, such as {example}=A")
+        names[specs[matching[0]]] = text
+    return names
