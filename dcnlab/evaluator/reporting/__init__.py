@@ -1,6 +1,7 @@
 """Figures and HTML pages.
 
 charts.py      what a figure shows; data only
+labels.py      names for topologies and schemes in figures
 axes.py        curves, scales and names on one pair of axes
 compared.py    published and measured values in one figure: over a parameter, or as named rows
 panels.py      several charts as one figure
