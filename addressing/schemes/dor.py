@@ -59,7 +59,10 @@ class Dor(RuleScheme):
     """Dimension-order routing; ``balanced=yes`` uses both directions of a ring where they are as short."""
 
     name: ClassVar[str] = "dor"
-    summary: ClassVar[str] = "dimension-order routing on tori and meshes, minimal routing on Dragonfly"
+    summary: ClassVar[str] = (
+        "dimension-order routing on tori and meshes, minimal routing on Dragonfly; half a ring one way, or both"
+        " (balanced=yes)"
+    )
     source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
 
     balanced: bool = param("use both directions to the opposite side of a ring", default=False)

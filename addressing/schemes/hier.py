@@ -25,7 +25,7 @@ class Hier(Hierarchy):
     """(c - 1) + (k - 1) + m entries per node: other clusters, vertices of its own cluster, hosts."""
 
     name: ClassVar[str] = "hier"
-    summary: ClassVar[str] = "hierarchical prefix routing over clusters of any network"
+    summary: ClassVar[str] = "hierarchical prefix routing over clusters of any network; ties to one port"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III, generalised; clusters by METIS"
 
     clusters: int = param("number of clusters; 0: the square root of the number of vertices", low=0, default=0)

@@ -38,7 +38,9 @@ class Tz(VertexScheme):
     """Landmarks and clusters: about sqrt(n) entries, and paths at most three times the shortest."""
 
     name: ClassVar[str] = "tz"
-    summary: ClassVar[str] = "Thorup-Zwick compact routing with landmarks and clusters, stretch at most 3"
+    summary: ClassVar[str] = (
+        "Thorup-Zwick compact routing with landmarks and clusters, stretch at most 3; ties to one port"
+    )
     source: ClassVar[str] = "Thorup and Zwick, Compact routing schemes, SPAA 2001, section 3"
     #: A landmark may send a packet back to the port on which it arrived.
     hairpin: ClassVar[bool] = True

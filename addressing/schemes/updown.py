@@ -31,7 +31,9 @@ class UpDown(RuleScheme):
     """Full tables: one entry per vertex."""
 
     name: ClassVar[str] = "updown"
-    summary: ClassVar[str] = "up*/down* routing: up a spanning tree first, then only down; deadlock-free"
+    summary: ClassVar[str] = (
+        "up*/down* routing: up a spanning tree first, then only down; deadlock-free; ties to one port"
+    )
     source: ClassVar[str] = "Schroeder et al., Autonet, IEEE JSAC 1991, section 6.6.4"
     self_healing: ClassVar[bool] = True
 
