@@ -191,6 +191,24 @@ def test_the_table_has_means_with_intervals_over_the_seeds(
     assert "<td>5 ± 2.5</td>" in comparison([intact, *some])
 
 
+def test_lines_that_differ_in_traffic_or_load_say_so(
+    rows: list[Row], capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = [
+        made(rows, "bcube:3,1", "brp", "", 1, traffic=pattern, load=load, **{"path.mean": 3.0})
+        for pattern in ("permutation", "stride")
+        for load in (0.2, 0.8)
+    ]
+    _show_rows(some, ["path.mean"])
+    header, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert header == ["topology", "scheme", "traffic", "load", "failures", "seeds", "path.mean"]
+    assert [line[2:4] for line in lines] == [
+        [pattern, load] for pattern in ("permutation", "stride") for load in ("0.2", "0.8")
+    ]
+    _show_rows(some[:1], ["path.mean"])
+    assert capsys.readouterr().out.split()[:3] == ["topology", "scheme", "failures"]
+
+
 def test_seeds_of_a_random_topology_are_one_combination(rows: list[Row]) -> None:
     drawn = [made(rows, "random:10,3", "wmgr", "", seed) for seed in (1, 2)]
     assert [(one.topology, len(one.rows)) for one in combinations(drawn)] == [("random:10,3", 2)]

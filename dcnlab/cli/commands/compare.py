@@ -210,11 +210,12 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
         return value.text() if isinstance(value, Average) else cell(value)
 
     pairs = combinations(rows)
-    patterns = {row.get("traffic") for row in rows}
-    traffic = ["traffic"] if len(patterns) > 1 else []
-    header = ["topology", "scheme", *traffic, "failures", "seeds", *columns]
+    varied = [key for key in ("traffic", "load") if len({getattr(one, key) for one in pairs}) > 1]
+    if "latency.load" in columns:  # which says the same
+        varied = [key for key in varied if key != "load"]
+    header = ["topology", "scheme", *varied, "failures", "seeds", *columns]
     lines = [
-        [one.topology, one.scheme, *(str(one.rows[0][key]) for key in traffic), one.failures or "none",
+        [one.topology, one.scheme, *(cell(getattr(one, key)) for key in varied), one.failures or "none",
          str(len(one.rows)), *(written(one.value(column)) for column in columns)]
         for one in pairs
     ]  # fmt: skip

@@ -244,7 +244,10 @@ def _name(axes: Axes, name: str, end: tuple[float, float], height: float, colour
     axes.annotate(
         name, xy=end, xycoords="data", xytext=(1.02, height), textcoords="axes fraction", color=colour,
         fontsize=size, va="center", annotation_clip=False,
-        arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
+        arrowprops={
+            "arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3,
+            "relpos": (0, 0.5),  # from the side of the name, not from its middle across others
+        },
     )  # fmt: skip
 
 
