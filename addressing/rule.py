@@ -25,7 +25,7 @@ from typing import ClassVar
 from addressing.algorithms.cover import prefixes
 from addressing.broken import BrokenPaths, Case, Ports
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
-from addressing.scheme import ChangedClasses, ForwardingClass, Scheme
+from addressing.scheme import ChangedClasses, ForwardingClass, Scheme, holds
 from addressing.table import InOrder, in_order
 from addressing.vertex import VertexScheme
 from topos.graph import ALL_UP, NONE, LinkState, Port
@@ -152,7 +152,7 @@ class RuleScheme(VertexScheme):
     ) -> list[NextHops]:
         ports = None
         if self._has_one_each and classes is self._every_vertex and links.down <= self.known.down:
-            ports = self.rule_ports(at) if self._sound or self._prepared else None
+            ports = self._ports_at_once(at) if self._sound or self._prepared else None
         if ports is None:
             return super().class_next_hops(at, classes, links)
         found = [towards(ports[vertex]) for vertex in self._class_vertices]
@@ -362,7 +362,10 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _rule_ports(self) -> Ports:
         """The ports of the rule.  Schemes that differ in the failures that they know share them."""
-        return Ports(self.rule, self.fabric.size, len(self.vertices), self.rule_ports)
+        return Ports(self.rule, self.fabric.size, len(self.vertices), self._ports_at_once)
+
+    def _ports_at_once(self, at: int) -> Sequence[int] | None:
+        return self.rule_ports(at) if holds(type(self), "rule_ports", "rule") else None
 
     def _repaired_classes(self, at: int) -> Iterator[ForwardingClass]:
         if self._prepared and (classes := self._classes_of_rule(at)):

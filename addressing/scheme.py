@@ -21,7 +21,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from addressing.autoconfiguration import Autoconfiguration, aacm
@@ -179,6 +179,20 @@ class Scheme(ABC):
         failures known; None where it is not known."""
         return None
 
+    def differing_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
+        """:meth:`changed_classes`; None where a scheme made from another one states classes or next hops that
+        the other's comparison does not know."""
+        sound = holds(type(self), "changed_classes", "next_hops", "forwarding_classes", "towards")
+        return self.changed_classes(at, before) if sound else None
+
+    def next_hops_of(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        """:meth:`class_next_hops`, or one by one, likewise."""
+        if holds(type(self), "class_next_hops", "next_hops", "towards", "rule"):
+            return self.class_next_hops(at, classes, links)
+        return Scheme.class_next_hops(self, at, classes, links)
+
     def may_return(self, at: int, pattern: Pattern) -> bool:
         """Whether packets that the entry with ``pattern`` matches may leave switch ``at`` by their arrival
         port."""
@@ -246,6 +260,20 @@ class Scheme(ABC):
                     f"{self.name} on {self.fabric.spec}: {what.format(bits)} {room};"
                     " it can be evaluated offline only"
                 )
+
+
+@cache
+def holds(scheme: type[Scheme], shortcut: str, *rules: str) -> bool:
+    """Whether a method that answers at once what others state stands for those of ``scheme``: not where a class
+    made from that of the method states one of these ``rules`` anew.  A rule left open there does not count."""
+    order = scheme.__mro__
+    stated = next(one for one in order if shortcut in vars(one))
+    anew = {name for one in order[: order.index(stated)] for name in rules if name in vars(one)}
+    return not any(hasattr(stated, name) and not _is_open(stated, name) for name in anew)
+
+
+def _is_open(scheme: type, name: str) -> bool:
+    return getattr(getattr(scheme, name), "__isabstractmethod__", False)
 
 
 @dataclass(frozen=True)

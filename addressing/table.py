@@ -54,20 +54,20 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP, usual: b
     """
     classes = scheme.usual_classes(node) if usual else scheme.forwarding_classes(node)
     ordered = classes if isinstance(classes, InOrder) else in_order(classes)
-    next_hops = scheme.class_next_hops(node, ordered, links)
+    next_hops = scheme.next_hops_of(node, ordered, links)
     return Table(node, tuple(map(Entry, [pattern for pattern, _ in ordered], next_hops)))
 
 
 def recompiled(scheme: Scheme, table: Table, before: Scheme) -> Table:
     """The table of a node under ``scheme``, from the one under ``before``, the same scheme with other failures
     known: entries that certainly stay are the same objects."""
-    changes = scheme.changed_classes(table.node, before)
+    changes = scheme.differing_classes(table.node, before)
     if changes is None:
         return compile_table(scheme, table.node, scheme.known)
     entries = (
         [one for one in table.entries if one.pattern not in changes.gone] if changes.gone else [*table.entries]
     )
-    next_hops = scheme.class_next_hops(table.node, changes.fresh, scheme.known)
+    next_hops = scheme.next_hops_of(table.node, changes.fresh, scheme.known)
     fresh = list(map(Entry, [pattern for pattern, _ in changes.fresh], next_hops))
     return Table(table.node, _merged(entries, fresh))
 

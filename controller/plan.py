@@ -108,12 +108,11 @@ def _following(
     scheme: Scheme, switch: int, links: LinkState, before: Scheme, held: FlowTable
 ) -> FlowTable | None:
     """The same from the table ``held`` under ``before``; None where the scheme does not say what changes."""
-    changes = scheme.changed_classes(switch, before)
+    changes = scheme.differing_classes(switch, before)
     if changes is None or (scheme.label_bits, scheme.tag_bits) != (before.label_bits, before.tag_bits):
         return None
-    lists = _lists(
-        scheme, switch, [Entry(one, scheme.next_hops(switch, header, links)) for one, header in changes.fresh]
-    )
+    next_hops = scheme.next_hops_of(switch, changes.fresh, links)
+    lists = _lists(scheme, switch, map(Entry, (pattern for pattern, _ in changes.fresh), next_hops))
     patterns = {*changes.gone, *(entry.pattern for entry, _ in lists)}
     keys = {
         (one.priority + 1, match(scheme, one, version)) for one in patterns for version in scheme.ip_versions

@@ -60,8 +60,8 @@ class Dor(RuleScheme):
 
     name: ClassVar[str] = "dor"
     summary: ClassVar[str] = (
-        "dimension-order routing on tori and meshes, minimal routing on Dragonfly; half a ring one way, or both"
-        " (balanced=yes)"
+        "dimension-order routing on tori and meshes, minimal routing on Dragonfly; half a ring in one"
+        " direction, or in both (balanced=yes)"
     )
     source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
 

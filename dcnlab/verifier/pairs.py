@@ -15,7 +15,7 @@ import numpy as np
 
 from addressing.header import Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Scheme
+from addressing.scheme import Scheme, holds
 from addressing.schemes.shortest import Shortest
 from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier import kernel
@@ -173,7 +173,8 @@ class _Found:
             starts = np.zeros((len(sources), 4), np.int64)
             starts[:, 0], starts[:, 2] = sources, self._scheme.label(destination)
             return starts
-        sent = None if self._alone else self._scheme.headers_to(destination)
+        known = not self._alone and holds(type(self._scheme), "headers_to", "headers")
+        sent = self._scheme.headers_to(destination) if known else None
         if sent is not None:
             sources = self._endpoints[self._endpoints != destination]
             zeros = np.zeros(len(sources), np.int64)

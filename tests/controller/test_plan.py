@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from addressing import registry as schemes
 from addressing.fields import mac
-from addressing.header import Field
+from addressing.header import Field, Header, NextHops, drop
 from addressing.scheme import LabelTooWide
+from addressing.schemes.shortest import Shortest
 from addressing.table import compile_table
 from controller import plan, rules
 from controller.plan import Change, Op
@@ -22,7 +23,7 @@ from tests.addressing.cases import covering
 from tests.controller.values import tables
 from tests.topos.graphs import built
 from topos import registry as topologies
-from topos.graph import LinkState
+from topos.graph import ALL_UP, LinkState
 
 #: Networks with switches.
 PAIRS = covering(
@@ -152,6 +153,26 @@ def test_tables_made_from_earlier_ones_are_those_made_at_once(topology: str, nam
         for switch in drawn.sample(switches, drawn.randint(1, len(switches))):
             expected = plan.desired_table(intact.with_failures(known), switch, known)
             assert tables.table(scheme, switch, known) == expected
+
+
+class Changing(Shortest):
+    """Shortest paths while all links are up; packets for one server are dropped as soon as any fails."""
+
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
+        return (
+            drop("a link is down") if self.known and header.label == 3 else super().next_hops(at, header, links)
+        )
+
+
+def test_what_a_scheme_compares_is_not_taken_for_one_made_from_it() -> None:
+    intact, tables, links = Changing(topologies.fabric("fattree:4")), plan.Tables(), LinkState(frozenset({20}))
+    scheme, switches = intact.with_failures(links), range(intact.fabric.servers, intact.fabric.size)
+    intact.prepare_tables(switches)
+    scheme.prepare_tables(switches)
+    for switch in switches:
+        tables.table(intact, switch)
+        table = tables.table(scheme, switch, links)
+        assert table == plan.desired_table(scheme, switch, links) != plan.desired_table(intact, switch)
 
 
 def test_groups_keep_their_numbers_when_others_go() -> None:

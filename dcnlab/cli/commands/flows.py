@@ -5,7 +5,8 @@ from __future__ import annotations
 import json as codec
 import sys
 import time
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -41,33 +42,35 @@ def flows(
     """
     entries = perform(lab, wanted)
     if not follow:
-        print_json(entries) if json else _show(entries)
+        print_json(entries) if json else _show(entries.to_json()["flows"])
         return
     looks = 0
     while count is None or looks < count:
         time.sleep(interval)
         before, entries, looks = entries, perform(lab, wanted), looks + 1
-        _add_rates(before, entries)
+        flows = _with_rates(before, entries)
         if json:
-            print(codec.dumps(entries), flush=True)
+            print(codec.dumps({**entries.to_json(), "flows": flows}), flush=True)
         else:
             print(_CLEAR if sys.stdout.isatty() else "", end="")
-            _show(entries)
+            _show(flows)
             sys.stdout.flush()
 
 
-def _add_rates(before: FlowEntries, now: FlowEntries) -> None:
+def _with_rates(before: FlowEntries, now: FlowEntries) -> list[dict[str, Any]]:
     from dcnlab.lab.inspection.flow_rates import rates
 
-    for entry, (packets, bits) in zip(now.flows, rates(before, now), strict=True):
-        entry |= {"packets_per_s": round(packets, 1), "bits_per_s": round(bits, 1)}
+    return [
+        {**entry, "packets_per_s": round(packets, 1), "bits_per_s": round(bits, 1)}
+        for entry, (packets, bits) in zip(now.to_json()["flows"], rates(before, now), strict=True)
+    ]
 
 
-def _show(entries: FlowEntries) -> None:
+def _show(flows: Sequence[Mapping[str, Any]]) -> None:
     """A table of the entries."""
     keys = ["table", "priority", "match", "actions", "packets", "bytes"]
-    followed = any("bits_per_s" in entry for entry in entries.flows)
+    followed = any("bits_per_s" in entry for entry in flows)
     columns = [*keys, *(["packets/s", "bits/s"] if followed else [])]
     keys += ["packets_per_s", "bits_per_s"] if followed else []
-    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in entries.flows]
+    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in flows]
     table(columns, rows)

@@ -47,8 +47,9 @@ def test_a_late_answer_is_not_taken_for_that_to_the_next_question(monkeypatch: p
             one.ask("listen", port=1)
         late = json.loads(theirs.recv(1000))
         with open(os.devnull) as first, open(os.devnull) as second:
-            socket.send_fds(theirs, [json.dumps({"serial": late["serial"]}).encode()], [first.fileno()])
-            socket.send_fds(theirs, [json.dumps({"serial": late["serial"] + 1}).encode()], [second.fileno()])
+            for serial, file in ((late["serial"], first), (late["serial"] + 1, second)):
+                answer = json.dumps({"serial": serial, "error": ""}).encode()
+                socket.send_fds(theirs, [answer], [file.fileno()])
             before = len(os.listdir("/proc/self/fd"))
             (answered,) = one.ask("listen", port=2)
             os.close(answered)

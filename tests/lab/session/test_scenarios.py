@@ -103,6 +103,8 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     with (tmp_path / "kept" / "result.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     figures = {(name, figure) for name, result in found["results"].items() for figure in result}
+    beside = {name: one["throughput"] or {} for name, one in found.get("flows", {}).items()}
+    figures |= {(name, key) for name, one in beside.items() for key in one if key != "measured_mbps"}
     assert {(row["result"], row["figure"]) for row in rows} == figures
     assert {(row["topology"], row["scheme"]) for row in rows} == {(found["topology"], found["scheme"])}
     servers = next(row["value"] for row in rows if (row["result"], row["figure"]) == ("lab", "servers"))
