@@ -265,7 +265,7 @@ class Scheme(ABC):
 @cache
 def holds(scheme: type[Scheme], shortcut: str, *rules: str) -> bool:
     """Whether a method that answers at once what others state stands for those of ``scheme``: not where a class
-    made from that of the method states one of these ``rules`` anew.  A rule left open there does not count."""
+    made from that of the method states one of these ``rules`` anew.  An abstract rule does not count."""
     order = scheme.__mro__
     stated = next(one for one in order if shortcut in vars(one))
     anew = {name for one in order[: order.index(stated)] for name in rules if name in vars(one)}
