@@ -265,14 +265,14 @@ class Scheme(ABC):
 @cache
 def holds(scheme: type[Scheme], shortcut: str, *rules: str) -> bool:
     """Whether a method that answers at once what others state stands for those of ``scheme``: not where a class
-    made from that of the method states one of these ``rules`` anew.  An abstract rule does not count."""
+    made from that of the method states one of these ``rules`` again.  An abstract rule does not count."""
     order = scheme.__mro__
     stated = next(one for one in order if shortcut in vars(one))
-    anew = {name for one in order[: order.index(stated)] for name in rules if name in vars(one)}
-    return not any(hasattr(stated, name) and not _is_open(stated, name) for name in anew)
+    restated = {name for one in order[: order.index(stated)] for name in rules if name in vars(one)}
+    return not any(hasattr(stated, name) and not _is_abstract(stated, name) for name in restated)
 
 
-def _is_open(scheme: type, name: str) -> bool:
+def _is_abstract(scheme: type, name: str) -> bool:
     return getattr(getattr(scheme, name), "__isabstractmethod__", False)
 
 
