@@ -28,7 +28,7 @@ _DATE = r"\d{4}-\d\d-\d\d: "
 #: A section: what stays of it, and the command line; what is recorded stands between and below.
 _SECTION = re.compile(
     rf"(## .+\n\n.+?) (?:{_DATE}.+|Not recorded yet\.)\n\n"
-    r"    \$ python -m benchmarks (.+)\n(?:\n```text\n[^`]*```\n)?"
+    r"    \$ python -m benchmarks (.+)\n(?:\n```text\n(?:[^`]|`(?!``))*```\n)?"
 )
 _MACHINE = re.compile(rf"^{_DATE}\d+ cores.*\n", re.MULTILINE)
 #: Seconds for which the processors are watched before a benchmark.
