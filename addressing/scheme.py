@@ -179,6 +179,12 @@ class Scheme(ABC):
         failures known; None where it is not known."""
         return None
 
+    def stays(self, at: int, before: Scheme) -> bool:
+        """:meth:`keeps_table`; False where a scheme made from another one states classes or next hops that the
+        other's comparison does not know."""
+        sound = holds(type(self), "keeps_table", "next_hops", "forwarding_classes", "towards")
+        return sound and self.keeps_table(at, before)
+
     def differing_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
         """:meth:`changed_classes`; None where a scheme made from another one states classes or next hops that
         the other's comparison does not know."""

@@ -266,9 +266,7 @@ class Core:
             scheme.prepare_tables(tuple(self._installed))
         late, now = self._due, self.scheme
         nearest = self._nearest_first(changed)
-        self._due = {
-            one: None for one in nearest if self.beside or one in late or not now.keeps_table(one, before)
-        }
+        self._due = {one: None for one in nearest if self.beside or one in late or not now.stays(one, before)}
         for switch in self._installed.keys() - self._due.keys():
             self._tables.kept(now, switch)
 

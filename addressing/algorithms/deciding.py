@@ -17,22 +17,22 @@ def arriving(letters: Bytes, ends: Longs, back: Longs) -> NDArray[np.bool_]:
     ``letters[v, p, t]`` is the letter by which a packet for t leaves v that arrived by letter p (0: at its
     source), counted from 1; NONE where it goes nowhere.  ``ends[v, c - 1]`` is the vertex that letter c leads
     to, NONE where the link is down, and ``back[c - 1]`` the letter by which a packet arrives there."""
-    vertices, ways = letters.shape[:2]
-    lost = vertices * ways
-    every = np.repeat(np.arange(vertices), ways)
+    vertices, degree = letters.shape[:2]
+    lost = vertices * degree
+    every = np.repeat(np.arange(vertices), degree)
     found = np.zeros(letters.shape, np.bool_)
     for target in range(vertices):
         chosen = letters[:, :, target].ravel().astype(np.int64)
         there = ends[every, chosen - 1]
         dead = (chosen == NONE) | (there == NONE)
-        following = np.append(np.where(dead, lost, there * ways + back[chosen - 1]), lost)
-        following[target * ways : (target + 1) * ways] = target * ways
+        following = np.append(np.where(dead, lost, there * degree + back[chosen - 1]), lost)
+        following[target * degree : (target + 1) * degree] = target * degree
         for _ in range(int(lost).bit_length()):  # so many steps, then twice as many
             further = following[following]
             if (further == following).all():
                 break
             following = further
-        found[:, :, target] = (following[:-1] == target * ways).reshape(vertices, ways)
+        found[:, :, target] = (following[:-1] == target * degree).reshape(vertices, degree)
     return found
 
 

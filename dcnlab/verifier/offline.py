@@ -68,7 +68,7 @@ class Tables:
         if before is None:
             needed = tuple(self.switches)
         else:
-            needed = tuple(v for v in self.switches if not scheme.keeps_table(v, before.scheme))
+            needed = tuple(v for v in self.switches if not scheme.stays(v, before.scheme))
         self.needed = frozenset(needed)
 
     def __getitem__(self, switch: int) -> Lookup:

@@ -73,7 +73,7 @@ class Compiled:
                 if node in self._in_part
                 else recompiled(scheme, Table(node, self.entries[node]), before)
                 for node in self._servers
-                if not scheme.keeps_table(node, before)
+                if not scheme.stays(node, before)
             )
             changed = {table.node: table.entries for table in tables}
             changed |= {node: model.tables[node].entries for node in model.tables.needed}

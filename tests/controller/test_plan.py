@@ -170,6 +170,7 @@ def test_what_a_scheme_compares_is_not_taken_for_one_made_from_it() -> None:
     intact.prepare_tables(switches)
     scheme.prepare_tables(switches)
     for switch in switches:
+        assert not scheme.stays(switch, intact)
         tables.table(intact, switch)
         table = tables.table(scheme, switch, links)
         assert table == plan.desired_table(scheme, switch, links) != plan.desired_table(intact, switch)
