@@ -39,6 +39,7 @@ class Interned:
         #: By identity: comparing next hops takes longer, and many schemes give the same ones again.
         self._same: dict[tuple[int, bool], tuple[NextHops, int]] = {}
         self._start, self._branches = [0], list[tuple[int, int, int, int, int]]()
+        self._weights = list[float]()
         self._arrays: kernel.Behaviours | None = None
 
     def number(self, hops: NextHops, back: bool) -> int:
@@ -49,6 +50,7 @@ class Interned:
         if found is None:
             self._known[hops, back] = found = len(self._start) - 1
             self._branches += (_branch(action, back) for action, _ in hops)
+            self._weights += (weight for _, weight in hops)
             self._start.append(len(self._branches))
             self._arrays = None
         self._same[id(hops), back] = hops, found
@@ -67,7 +69,8 @@ class Interned:
         """As the kernel reads them."""
         if self._arrays is None:
             branches = np.array(self._branches, np.int64).reshape(-1, 5)
-            self._arrays = kernel.Behaviours(np.array(self._start, np.int64), branches)
+            weights = np.array(self._weights, np.float64)
+            self._arrays = kernel.Behaviours(np.array(self._start, np.int64), branches, weights)
         return self._arrays
 
 
@@ -75,7 +78,7 @@ def _branch(action: object, back: bool) -> tuple[int, int, int, int, int]:
     if not isinstance(action, Forward):
         return (kernel.DELIVER if isinstance(action, Deliver) else kernel.DROP), -1, -1, 0, 1
     label, tag = (-1 if one is None else one for one in (action.label, action.tag))
-    return action.port, label, tag, action.pop, int(back)
+    return action.port if action.port > 0 else kernel.DROP, label, tag, action.pop, int(back)
 
 
 #: Which entries of a node let packets leave by their arrival port.

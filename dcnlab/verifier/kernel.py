@@ -64,14 +64,16 @@ class Network(NamedTuple):
 
 
 class Behaviours(NamedTuple):
-    """Next hops: of behaviour b the branches ``start[b]`` to ``start[b + 1]``."""
+    """Next hops: of behaviour b the branches ``start[b]`` to ``start[b + 1]``, with their weights."""
 
     start: Longs
     branches: Longs
+    weights: NDArray[np.float64]
 
 
 @inlined
-def _mix(group: Any, label: Any, tag: Any, port: Any) -> Any:
+def mix(group: Any, label: Any, tag: Any, port: Any) -> Any:
+    """A hash of four numbers."""
     x = np.uint64(group) * np.uint64(0x9E3779B97F4A7C15)
     x ^= (np.uint64(label) + np.uint64(0x7F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     x ^= np.uint64(tag) * np.uint64(0x94D049BB133111EB) ^ np.uint64(port) * np.uint64(0xD6E8FEB86659FD93)
@@ -87,7 +89,7 @@ def insert(rows: Longs, behaviours: Longs, keys: Longs, values: Longs, slots: Lo
     mask = np.uint64(len(values) - 1)
     for i in range(len(rows)):
         slots[i] = -1
-        slot = _mix(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]) & mask
+        slot = mix(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]) & mask
         fresh = True
         while values[slot] != NOTHING:
             if (keys[slot] == rows[i]).all():
@@ -101,9 +103,10 @@ def insert(rows: Longs, behaviours: Longs, keys: Longs, values: Longs, slots: Lo
 
 
 @inlined
-def _found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
+def found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
+    """The behaviour of an entry of a group; NOTHING without such an entry."""
     mask = np.uint64(len(tables.values) - 1)
-    slot = _mix(group, label, tag, port) & mask
+    slot = mix(group, label, tag, port) & mask
     value = NOTHING
     while tables.values[slot] != NOTHING:
         key = tables.keys[slot]
@@ -132,9 +135,9 @@ def _decided(tables: Any, begin: Any, end: Any, label: Any) -> Any:
     for group in range(begin, end):
         if tables.groups[group, 3] < best:
             break
-        behaviour = _found(tables, tables.groups[group, 4], label & tables.groups[group, 0], 0, 0)
+        behaviour = found(tables, tables.groups[group, 4], label & tables.groups[group, 0], 0, 0)
         if behaviour != NOTHING:
-            total += _mix(behaviour, 1, 1, 1)
+            total += mix(behaviour, 1, 1, 1)
             best = tables.groups[group, 3]
     return total
 
@@ -172,7 +175,7 @@ def room(size: int) -> Work:
 def _state(work: Any, turn: Any, count: Any, node: Any, port: Any, label: Any, tag: Any) -> Any:
     """The number of a state: ``count`` for one that is new."""
     mask = np.uint64(len(work.stamp) - 1)
-    slot = _mix(node, label, tag, port) & mask
+    slot = mix(node, label, tag, port) & mask
     number = count
     while work.stamp[slot] == turn:
         there = work.states[work.number[slot]]
@@ -307,7 +310,7 @@ def search(
         for group in range(tables.of[node, 0], tables.of[node, 1]):
             if count == FULL or tables.groups[group, 3] < best:
                 break
-            behaviour = _found(
+            behaviour = found(
                 tables, tables.groups[group, 4],
                 label & tables.groups[group, 0], tag & tables.groups[group, 1],
                 port if tables.groups[group, 2] else 0,

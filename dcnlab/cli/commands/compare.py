@@ -13,6 +13,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import cluster, options
+from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.parameters.spec_lists import schemes_of, split_specs, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
@@ -118,6 +119,7 @@ def compare(
                 flow_control=flow_control.value, flows=flows, gap=gap, paths=paths,
             )
         ]  # fmt: skip
+        say_pairs(networks, "--pairs from:h0 and sample:100000 take a fraction", pairs)
     except SpecError as error:
         raise UsageError(str(error)) from error
     with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:

@@ -12,6 +12,7 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import options
 from dcnlab.cli.parameters.arguments import SchemeName, Topology
+from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
@@ -92,6 +93,7 @@ def deadlock(
             "--lab: labs have credits and no failures: write --switching credits, without --failures"
         )
     try:
+        say_pairs([topology], "a smaller network of the family shows the same cycles")
         fabric, bound = resolve(with_seed(topology, seed), scheme)
         failed = failing.draw(fabric, failures, seed)
         with working("dependencies") as show:

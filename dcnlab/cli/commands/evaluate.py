@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ from dcnlab.cli.app import command
 from dcnlab.cli.parameters import cluster, options
 from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.parameters.durations import duration
+from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.parameters.spec_lists import schemes_of, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
 from dcnlab.lab.errors import UsageError
@@ -21,8 +21,6 @@ from topos.spec import SpecError
 
 #: Into how many shares a cluster's work is divided, for each worker: the slowest waits for one of them.
 _SHARES = 4
-#: More pairs are said before the work.
-_MANY_PAIRS = 10**10
 
 
 class Hops(StrEnum):
@@ -100,7 +98,7 @@ def evaluate(
     from dcnlab.evaluator.optimum.beside import OPTIMAL
 
     try:
-        _say_cost(topology, pairs)
+        say_pairs([topology], "--pairs from:h0 and sample:100000 take a fraction", pairs)
         with cluster.executor(dask) as executor, working("evaluating") as progress:
             report = run(
                 topology,
@@ -128,20 +126,6 @@ def evaluate(
         raise UsageError(str(error)) from error
     shown = (*words(metrics), *(name for name in OF_OPTIMAL if OPTIMAL in schemes_of(scheme)))
     print_json(report) if json else _show_report(report, tuple(dict.fromkeys(shown)))
-
-
-def _say_cost(topology: str, pairs: str) -> None:
-    """Say before the work how many pairs there are, where they are very many."""
-    from topos.registry import parse
-
-    servers, switches = parse(topology).counts()
-    nodes = servers + (switches if pairs == "all" else 0)
-    if pairs in ("servers", "all") and nodes * (nodes - 1) > _MANY_PAIRS:
-        print(
-            f"{topology}: {nodes * (nodes - 1):,} pairs, which can take hours and gigabytes; --pairs from:h0"
-            " and sample:100000 take a fraction",
-            file=sys.stderr,
-        )
 
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import cluster, options
+from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.parameters.spec_lists import schemes_of
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
@@ -88,6 +89,7 @@ def sweep(
             topologies, schemes_of(scheme), kinds, shares, read_seeds(seeds),
             flows=flows, gap=gap, paths=paths,
         )  # fmt: skip
+        say_pairs(topologies, "`dcnlab evaluate` takes a fraction with --pairs sample:100000")
     except SpecError as error:
         raise UsageError(str(error)) from error
     with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:

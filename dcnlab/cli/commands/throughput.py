@@ -137,18 +137,19 @@ def _asked(
     from dcnlab.evaluator.traffic import flow_model, onoff
     from dcnlab.traffic.patterns import traffic as pattern
     from topos.registry import fabric as build
-    from topos.registry import with_seed
+    from topos.registry import parse, with_seed
 
     if not names and not optimal:
         raise UsageError("--scheme: name a scheme, or optimal")
     if on_off and (len(names) > 1 or optimal):
         raise UsageError("--on-off is for a single scheme")
     try:
+        servers, _ = parse(topology).counts()
+        if traffic == "all-to-all" and servers**2 > _MAX_FLOWS:
+            raise UsageError(f"{servers**2} flows are too many: `dcnlab sweep` computes their ABT")
         fabric = build(with_seed(topology, seed))
         for name in names:
             resolve(topology, name)
-        if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
-            raise UsageError(f"{fabric.servers**2} flows are too many: `dcnlab sweep` computes their ABT")
         failed, model = failing.draw(fabric, failures, seed), flow_model.read(flows)
         wanted = pattern(fabric, traffic, seed, failed.nodes).by_destination()
         if on_off:

@@ -16,6 +16,7 @@ from dcnlab.cli.app import command
 from dcnlab.cli.from_classes import measurements as measurement_commands
 from dcnlab.cli.parameters.arguments import LabOrTopology
 from dcnlab.cli.parameters.options import Seed
+from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
@@ -117,8 +118,9 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
     from dcnlab.verifier.atoms import TooMany
     from dcnlab.verifier.sweep import sweep
 
-    _, bound = resolve(topology, scheme)
     try:
+        say_pairs([topology], "a smaller network of the family has the same rule")
+        _, bound = resolve(topology, scheme)
         with working("verifying") as progress:
             found = list(sweep(bound, question, scheme, progress))
     except (SpecError, TooMany) as error:

@@ -10,7 +10,7 @@ from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
-from dcnlab.evaluator.routing.exploring import explore
+from dcnlab.evaluator.routing.chains.exploring import explore
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.path_lengths import arrival_cost
 from dcnlab.evaluator.routing.splits import Splits

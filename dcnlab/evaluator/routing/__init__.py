@@ -5,8 +5,7 @@
     vector/           the vectorised forms, one module per scheme
     repair.py         backup paths around known failures for next-hop rules
     reroute.py        backup paths around known failures for source routes
-    markov.py         any scheme as a Markov chain, solved exactly: needs no vectorised form
-    exploring.py      finds its states: a rule is asked once for all packets that it treats alike
+    chains/           any scheme as a Markov chain, solved exactly: needs no vectorised form
     splits.py         kernels over weighted next hops: hop counts, loads, flows
     torus_distances.py  distances on a torus in closed form
     pair_distances.py  distances of single pairs: in closed form or by searches

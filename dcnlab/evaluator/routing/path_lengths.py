@@ -2,7 +2,7 @@
 
 Where a scheme has a vectorised form (:mod:`dcnlab.evaluator.routing.vector`), whole blocks of
 destinations are computed at once.  Otherwise the scheme is evaluated state by state
-(:mod:`dcnlab.evaluator.routing.markov`).  Both give the same joint distribution of hops and
+(:mod:`dcnlab.evaluator.routing.chains.markov`).  Both give the same joint distribution of hops and
 distance, from which every figure follows.
 """
 
@@ -24,7 +24,7 @@ from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.graph.symmetry import servers_alike
 from dcnlab.evaluator.routing.blocks import Block, blocks
-from dcnlab.evaluator.routing.exploring import Explorer
+from dcnlab.evaluator.routing.chains.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Done, Joint, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import (
@@ -377,7 +377,7 @@ def _from_chain(explorer: Explorer, block: Block) -> Floats:
     total = EMPTY
     for _, to, sources, distance in block:
         others = sources != to
-        chain = explorer.chain(to, sources[others].tolist())
+        chain = explorer.chain(to, sources[others])
         chance, apart = chain.all_outcomes(), distance[others]
         reached = apart != UNREACHABLE
         joint = np.zeros((chance.shape[1], block.farthest + 1))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.routing.exploring import Explorer
+from dcnlab.evaluator.routing.chains.exploring import Explorer
+from dcnlab.evaluator.routing.chains.markov import DELIVERED
 from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
-from dcnlab.evaluator.routing.markov import DELIVERED, Chain
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
@@ -46,25 +47,47 @@ def sample_paths(
     generic: bool = False,
 ) -> SampledPaths:
     """One random path of at most ``ttl`` links for each packet from ``sources[i]`` to ``destinations[i]``."""
-    seed %= 1 << 63  # compiled code has signed 64-bit integers
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    forms = Forms() if generic else forms_of(bound, known_down)
-    if forms.source_routes is not None:
-        return _from_source_routes(bound.fabric, forms.source_routes, sources, destinations, ttl, down)
-    shares = forms.shares if forms.rule is None else _as_shares(bound.fabric, forms.rule)
-    links = np.full((len(sources), ttl), NONE, dtype=np.int32)
-    delivered = np.zeros(len(sources), dtype=np.bool_)
-    order = np.argsort(destinations, kind="stable")
-    ends, first = np.unique(destinations[order], return_index=True)
-    packets = np.split(order, first[1:])
-    if shares is not None:
-        _from_shares(bound.fabric, shares, links, delivered, packets, sources, ends, seed, down)
-    else:
-        cost = arrival_cost(bound.fabric, "links")
-        explorer = Explorer(bound, cost, down, known_down, merging=not generic)
-        for i, to in enumerate(ends.tolist()):
-            _from_chain(explorer, links, delivered, packets[i], sources, to, seed)
-    return _trimmed(links, delivered)
+    return Sampler(bound, down, known_down, generic).draw(sources, destinations, seed, ttl)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws paths of ``scheme`` while ``down`` is down, and nodes know ``known_down``; what it has found of the
+    scheme serves further draws."""
+
+    scheme: Scheme
+    down: LinkState
+    known_down: LinkState
+    generic: bool = False
+
+    def draw(self, sources: IntArray, destinations: IntArray, seed: int, ttl: int) -> SampledPaths:
+        """As :func:`sample_paths`."""
+        seed %= 1 << 63  # compiled code has signed 64-bit integers
+        fabric, forms = self.scheme.fabric, self._forms
+        if forms.source_routes is not None:
+            return _from_source_routes(fabric, forms.source_routes, sources, destinations, ttl, self.down)
+        shares = forms.shares if forms.rule is None else _as_shares(fabric, forms.rule)
+        links = np.full((len(sources), ttl), NONE, dtype=np.int32)
+        delivered = np.zeros(len(sources), dtype=np.bool_)
+        order = np.argsort(destinations, kind="stable")
+        ends, first = np.unique(destinations[order], return_index=True)
+        packets = np.split(order, first[1:])
+        if shares is not None:
+            _from_shares(fabric, shares, links, delivered, packets, sources, ends, seed, self.down)
+        else:
+            for i, to in enumerate(ends.tolist()):
+                _from_chain(self._explorer, links, delivered, packets[i], sources, to, seed)
+        return _trimmed(links, delivered)
+
+    @cached_property
+    def _forms(self) -> Forms:
+        return Forms() if self.generic else forms_of(self.scheme, self.known_down)
+
+    @cached_property
+    def _explorer(self) -> Explorer:
+        cost = arrival_cost(self.scheme.fabric, "links")
+        return Explorer(self.scheme, cost, self.down, self.known_down, merging=not self.generic)
 
 
 def _trimmed(links: IntArray, delivered: Mask) -> SampledPaths:
@@ -137,19 +160,11 @@ def _from_chain(
     seed: int,
 ) -> None:
     """Draw one state after the other; the first draw chooses among the initial headers."""
-    chain = explorer.chain(to, np.unique(sources[packets]).tolist())
-    begin = np.array([_initial_state(chain, int(sources[packet]), int(packet), seed) for packet in packets])
+    ends, rows = np.unique(sources[packets], return_inverse=True)
+    chain = explorer.chain(to, ends)
+    first, (_, _, states, weights) = chain.beginnings.first, chain.beginnings
+    begin = _first_states(packets, rows, first, states, weights, seed)
     _follow_chain(links, delivered, packets, begin, chain.start, chain.target, chain.weight, chain.link, seed)
-
-
-def _initial_state(chain: Chain, source: int, packet: int, seed: int) -> int:
-    """The state in which a packet starts; NONE where the source knows no path."""
-    options, point = chain.initial_states[source], uniform(seed, packet, 0)
-    for state, weight in options:
-        point -= weight
-        if point < 0:
-            return state
-    return options[-1][0] if options else NONE
 
 
 @compiled
@@ -162,6 +177,22 @@ def uniform(seed: int, packet: int, hop: int) -> float:
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
     return float(word >> np.uint64(11)) / 9007199254740992.0
+
+
+@compiled
+def _first_states(
+    packets: Longs, rows: Longs, first: Longs, states: Longs, weights: Floats, seed: int
+) -> Longs:
+    """The state in which each packet starts; NONE where its source, of number ``rows[i]``, knows no path."""
+    begin = np.full(len(packets), NONE)
+    for i in range(len(packets)):
+        point = uniform(seed, packets[i], 0)
+        for option in range(first[rows[i]], first[rows[i] + 1]):
+            begin[i] = states[option]
+            point -= weights[option]
+            if point < 0:
+                break
+    return begin
 
 
 @inlined

@@ -10,6 +10,7 @@ onoff.py       rates over time of flows that alternate between on and off
 arrivals.py    when on/off or Poisson sources create packets
 completion.py  flow completion times: max-min fair shares over time
 sharing.py     when flows end, with rates computed again where they change
+levels.py      those rates, link by link
 latency.py     packet-level simulation: latency, loss and throughput at a given load
 credits.py     the same with credits, in place of dropped packets
 """

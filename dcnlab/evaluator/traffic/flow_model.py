@@ -12,7 +12,7 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, with_failure_knowledge
-from dcnlab.evaluator.routing.sampled_paths import sample_paths
+from dcnlab.evaluator.routing.sampled_paths import Sampler
 from dcnlab.evaluator.routing.vectorized import forms_of
 from dcnlab.evaluator.traffic.flows import Flows, flows
 from dcnlab.evaluator.traffic.loads import CarriedLoad
@@ -107,13 +107,12 @@ def _hashed(
     if len(traffic) * subflows > _MOST_DRAWN:
         raise SpecError(f"flows: {len(traffic) * subflows:,} paths are too many to draw: use split")
     sources, destinations = (np.repeat(ends, subflows) for ends in (traffic.sources, traffic.destinations))
+    bound, known = with_failure_knowledge(scheme, down, knowledge)
+    sampler = Sampler(bound, down, known)
     counts, links = [], []
     for chunk, first in enumerate(range(0, len(sources), _AT_ONCE)):
         some = slice(first, first + _AT_ONCE)
-        paths = sample_paths(
-            scheme, sources[some], destinations[some], _seed_of(seed, chunk), _TTL, down,
-            failure_knowledge=knowledge,
-        )  # fmt: skip
+        paths = sampler.draw(sources[some], destinations[some], _seed_of(seed, chunk), _TTL)
         crossed: IntArray = np.where(paths.delivered[:, None], paths.links, NONE)
         counts.append((crossed != NONE).sum(axis=1))
         links.append(crossed[crossed != NONE])

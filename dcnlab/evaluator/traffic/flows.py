@@ -17,7 +17,7 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.exploring import Explorer
+from dcnlab.evaluator.routing.chains.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Crossings, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
@@ -203,7 +203,7 @@ def _from_chain(explorer: Explorer, pairs: Pairs) -> Flows:
     found: list[Flows] = []
     for position, to in enumerate(pairs.destinations.tolist()):
         sources, flow = np.unique(pairs.of(position), return_inverse=True)
-        counts, links, shares = explorer.chain(to, sources.tolist()).crossings()
+        counts, links, shares = explorer.chain(to, sources).crossings()
         start = np.concatenate([[0], np.cumsum(counts)])
         found.append(Flows(sources, np.full(len(sources), to), start, links, shares).take(flow))
     counts = np.concatenate([np.diff(one.start) for one in found])

@@ -20,7 +20,7 @@ from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.exploring import Explorer
+from dcnlab.evaluator.routing.chains.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Crossings, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
@@ -111,8 +111,7 @@ def _from_chain(explorer: Explorer) -> BlockLoads:
     def load(part: Pairs) -> tuple[Floats, int]:
         total, delivered = np.zeros(len(explorer.usable)), 0
         for i, to in enumerate(part.destinations.tolist()):
-            sources = [s for s in part.of(i).tolist() if s != to]
-            loads, arrived = explorer.chain(to, sources).loads(len(total))
+            loads, arrived = explorer.chain(to, part.of(i)[part.of(i) != to]).loads(len(total))
             total, delivered = total + loads, delivered + arrived
         return total, delivered
 

@@ -11,14 +11,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from addressing.header import DELIVER, Drop, Forward, Header, NextHops, exact, only, uniform
+from addressing.header import DELIVER, Drop, Forward, Header, NextHops, Pattern, exact, only, uniform
 from addressing.registry import bind, compatible_schemes
 from addressing.scheme import ForwardingClass, Scheme, walk
+from addressing.schemes.brp import Brp
 from addressing.schemes.ecmp import Ecmp
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.exploring import Explorer, explore
-from dcnlab.evaluator.routing.path_lengths import with_failure_knowledge
+from dcnlab.evaluator.routing.chains.exploring import Explorer, explore
+from dcnlab.evaluator.routing.chains.tabled import Tabled, questions
+from dcnlab.evaluator.routing.path_lengths import path_lengths, with_failure_knowledge
 from dcnlab.evaluator.routing.vectorized import searches_of
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.loads import carried_load
@@ -68,6 +70,42 @@ def test_merging_states_changes_nothing(spec: str, name: str, failing: str, know
     alive = choose(network, "servers", 1, failed.nodes).destinations
     for to in alive[[0, -1]].tolist()[: 1 if searches_of(scheme) else 2]:
         assert_merging_changes_nothing(bound, failed.links, seen, to)
+
+
+@pytest.mark.parametrize(("spec", "name"), CASES)
+@pytest.mark.parametrize("failing", ["", "links=8%"])
+def test_packets_that_follow_tables_fare_as_by_the_rule(spec: str, name: str, failing: str) -> None:
+    network = built(spec)
+    failed = failures.draw(network, failing, seed=3).links
+    scheme, cost = bind(name, network).with_failures(failed), np.ones(network.size, dtype=np.int32)
+    if questions(scheme) == np.inf:
+        pytest.skip("its tables are not compiled")
+    explorer = Explorer(scheme, cost, failed, failed)
+    tabled = Tabled(scheme, cost, explorer.usable, explorer.first)
+    for to in (0, network.servers - 1)[: 1 if searches_of(scheme) else 2]:
+        sources = np.array([source for source in range(network.servers) if source != to])
+        by_tables = tabled.chain(to, explorer.sent(to, sources))
+        assert explore(scheme, to, sources, cost, failed, failed).agrees(by_tables, len(explorer.usable))
+
+
+@dataclass(frozen=True)
+class OwnBrp(Brp):
+    """BCube's source routing without its vectorised form."""
+
+    name: ClassVar[str] = "own-brp"
+    asked: Counter[int] = field(default_factory=Counter, compare=False)
+
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
+        self.asked[at] += 1
+        return super().next_hops(at, header, links)
+
+
+def test_a_rule_is_asked_once_per_class_where_many_packets_are_alike() -> None:
+    network = built("bcube:16,1")
+    own, pairs = OwnBrp(network), choose(network, "servers", 1)
+    assert (path_lengths(own, pairs).joint == path_lengths(bind("brp", network), pairs).joint).all()
+    entries = 256 * (2 * 15 + 1) + 32 * 16
+    assert sum(own.asked.values()) < 4 * entries < len(pairs), "some are asked twice, others before tables pay"
 
 
 @dataclass(frozen=True)
@@ -195,6 +233,26 @@ def test_a_packet_goes_on_in_its_direction() -> None:
     chain = Explorer(Straight(network), np.ones(9, dtype=np.int32)).chain(3, [0])
     runs = [sum(1 for _ in walk(Straight(network), 0, 3, rng=random.Random(seed))) - 1 for seed in range(64)]
     assert set(runs) == set(np.flatnonzero(chain.outcome(0)).tolist()) == {3, 6}
+
+
+@dataclass(frozen=True)
+class Lying(Ring):
+    """States other classes than its rule has."""
+
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
+        return DELIVER if header.label == at else only(self.by(at)[header.label % 2])
+
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
+        yield Pattern(), Header(1)
+        yield exact(at, 8), Header(at)
+
+
+def test_tables_that_do_not_state_the_rule_are_not_followed() -> None:
+    network = built("torus:40")
+    pairs, lying = choose(network, "servers", 1), Lying(network)
+    assert questions(lying) < len(pairs) / 4
+    found, expected = path_lengths(lying, pairs), path_lengths(lying, pairs, generic=True)
+    assert (found.joint == expected.joint).all()
 
 
 @dataclass(frozen=True)

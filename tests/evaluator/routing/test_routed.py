@@ -22,7 +22,7 @@ from dcnlab.evaluator.graph import pairs as chosen_pairs
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.blocks import single_distances
-from dcnlab.evaluator.routing.exploring import explore
+from dcnlab.evaluator.routing.chains.exploring import explore
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
     PathLengths,

@@ -197,3 +197,21 @@ def test_rates_computed_where_they_change_are_those_of_all(spec: str, name: str,
     shares = some.shares if len(some.shares) else np.ones(1)
     ends = share_links(some.start, some.links, begin, bits, np.full(size, 1e6), shares, some.subflows)
     assert ends == pytest.approx(one_event_after_the_other(some, begin, bits, size), rel=1e-7)
+
+
+@pytest.mark.parametrize(("load", "seconds"), [(0.5, 0.4), (0.9, 0.4), (3.0, 0.1)])
+def test_rates_that_change_everywhere_are_those_of_all(load: float, seconds: float) -> None:
+    """Flows of many sizes whose links are full: an event changes most rates of a network."""
+    network = fabric("fattree:4")
+    flows = draw(network, Demand("all-to-all", "websearch", load, seconds, 1e9))
+    pairs = Traffic("", flows.source, flows.destination, np.ones(len(flows)))
+    some, size = route(bind("ecmp", network), pairs), len(network.adjacency.peer)
+    bits = wire_bits(flows.size) / 1000  # the simulation beside has links of 1 Mbit/s
+    ends = share_links(some.start, some.links, flows.begin, bits, np.full(size, 1e6), np.ones(1), 1)
+    assert ends == pytest.approx(one_event_after_the_other(some, flows.begin, bits, size), rel=1e-7)
+
+
+def test_a_flow_that_crosses_a_link_twice_uses_it_twice() -> None:
+    start, links = np.array([0, 3, 4]), np.array([0, 1, 0, 1], np.int32)
+    ends = share_links(start, links, np.zeros(2), np.array([4.0, 6.0]), np.full(2, 8.0), np.ones(1), 1)
+    assert ends == pytest.approx([1.0, 1.25])  # 4 b/s on both passes of link 0; then link 1 is free

@@ -6,9 +6,9 @@ absorb: ``DELIVERED`` (at the destination) and ``LOST``.  :mod:`.exploring` find
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,31 @@ DELIVERED, LOST = 0, 1
 NEGLIGIBLE = 1e-12
 
 
+class Beginnings(NamedTuple):
+    """Where packets start: those of ``sources[rows[i]]`` in ``states[i]`` with probability ``weights[i]``.
+
+    ``rows`` ascend; a source that knows no path has none.
+    """
+
+    sources: Longs
+    rows: Longs
+    states: Longs
+    weights: Floats
+
+    @property
+    def first(self) -> Longs:
+        """Per source the place of its first state, and what follows the last one."""
+        return np.searchsorted(self.rows, np.arange(len(self.sources) + 1))
+
+
 @dataclass(frozen=True)
 class Chain:
     """Transitions of states 2, 3, ... in compressed rows; states 0 and 1 absorb.
 
     Transition i of state s (``start[s] <= i < start[s + 1]``) leads to ``target[i]`` with
     probability ``weight[i]`` over the directed link ``link[i]`` (``NONE`` when the packet is
-    delivered or dropped at the node), and counts ``cost[i]`` hops.  ``initial_states`` gives
-    the states, with probabilities, in which the packets of each source start.  ``bound`` is the
-    scheme's hop limit.
+    delivered or dropped at the node), and counts ``cost[i]`` hops.  ``beginnings`` are the states in which
+    the packets of each source start.  ``bound`` is the scheme's hop limit.
     """
 
     start: NDArray[np.int64]
@@ -40,7 +56,7 @@ class Chain:
     weight: Floats
     link: IntArray
     cost: IntArray
-    initial_states: Mapping[int, tuple[tuple[int, float], ...]]
+    beginnings: Beginnings
     bound: int
 
     @property
@@ -64,35 +80,33 @@ class Chain:
 
     def outcome(self, source: int) -> Floats:
         """``[hops]``: the probability that a packet from ``source`` is delivered after that many hops."""
-        total = np.zeros(1)
-        for state, weight in self.initial_states[source]:
-            part = self.outcomes[state] if self.settled[state] else self._iterate(state)
-            total = _add(total, weight * part)
-        return total
+        (row,) = np.flatnonzero(self.beginnings.sources == source).tolist()
+        return self._outcome(row)
 
     def all_outcomes(self) -> Floats:
-        """``[i, hops]``: as :meth:`outcome`, of the i-th source of ``initial_states``."""
-        rows, states, weights = self.beginnings
+        """``[i, hops]``: as :meth:`outcome`, of the i-th source."""
+        sources, rows, states, weights = self.beginnings
         if not len(rows):
-            return np.zeros((len(self.initial_states), 1))
+            return np.zeros((len(sources), 1))
         if self.settled[states].all():
-            return _mixed(rows, states, weights, self.outcomes, len(self.initial_states))
-        outcomes = [self.outcome(source) for source in self.initial_states]
+            return _mixed(rows, states, weights, self.outcomes, len(sources))
+        outcomes = [self._outcome(row) for row in range(len(sources))]
         width = max(map(len, outcomes))
         return np.array([np.pad(row, (0, width - len(row))) for row in outcomes])
 
-    @cached_property
-    def beginnings(self) -> tuple[Longs, Longs, Floats]:
-        """``initial_states`` as arrays: the number of the source, the state, and the probability."""
-        options = [(i, *option) for i, several in enumerate(self.initial_states.values()) for option in several]
-        rows, states, weights = zip(*options, strict=True) if options else ((), (), ())
-        return np.array(rows, np.int64), np.array(states, np.int64), np.array(weights, np.float64)
+    def _outcome(self, row: int) -> Floats:
+        total, first = np.zeros(1), self.beginnings.first[row : row + 2]
+        for i in range(*first.tolist()):
+            state = int(self.beginnings.states[i])
+            part = self.outcomes[state] if self.settled[state] else self._iterate(state)
+            total = _add(total, self.beginnings.weights[i] * part)
+        return total
 
     def loads(self, link_count: int) -> tuple[Floats, int]:
         """The expected packets per directed link when each source sends one, without those of sources whose
         packets may be lost; and the number of the other sources."""
         certain = self._certain
-        rows, states, weights = self.beginnings
+        _, rows, states, weights = self.beginnings
         sent = certain[rows]
         mass = np.bincount(states[sent], weights[sent], minlength=self.size).astype(np.float64)
         loads = np.zeros(link_count)
@@ -102,12 +116,12 @@ class Chain:
     def crossings(self) -> tuple[Longs, IntArray, Floats]:
         """(number of links per source, links, shares): the directed links that a packet of each source crosses,
         and how often in expectation; none where it may be lost."""
-        counts = np.zeros(len(self.initial_states), np.int64)
+        sources, _, states, weights = self.beginnings
+        counts, first = np.zeros(len(sources), np.int64), self.beginnings.first
         links: list[IntArray] = []
         shares: list[Floats] = []
-        rows, states, weights = self.beginnings
         for source in np.flatnonzero(self._certain).tolist():
-            chosen = slice(*np.searchsorted(rows, [source, source + 1]).tolist())
+            chosen = slice(*first[source : source + 2].tolist())
             mass = np.bincount(states[chosen], weights[chosen], minlength=self.size).astype(np.float64)
             crossed = _crossed(mass, self.order, self.start, self.target, self.weight, self.link)
             counts[source] = len(crossed[0])
@@ -116,13 +130,20 @@ class Chain:
         whole = np.concatenate(links) if links else np.zeros(0, np.int32)
         return counts, whole, np.concatenate(shares) if shares else np.zeros(0)
 
+    def agrees(self, other: Chain, link_count: int) -> bool:
+        """Whether packets fare the same by another chain of the same sources: hops, loads, and arrivals."""
+        mine, its = self.all_outcomes(), other.all_outcomes()
+        width = max(mine.shape[1], its.shape[1])
+        mine, its = (np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in (mine, its))
+        (loads, arrived), (its_loads, its_arrived) = self.loads(link_count), other.loads(link_count)
+        return arrived == its_arrived and np.allclose(mine, its) and np.allclose(loads, its_loads)
+
     @cached_property
     def _certain(self) -> Mask:
         """Mask of the sources whose packets all arrive."""
         safe = _never_lost(self.order, self.start, self.target)
-        rows, states, _ = self.beginnings
-        count = len(self.initial_states)
-        known: Mask = np.bincount(rows, minlength=count) > 0
+        sources, rows, states, _ = self.beginnings
+        known: Mask = np.bincount(rows, minlength=len(sources)) > 0
         known[rows[~safe[states]]] = False
         return known
 

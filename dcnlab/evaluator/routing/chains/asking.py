@@ -1,30 +1,25 @@
-"""Explores which states the packets towards a destination reach: the chain of :mod:`.markov`.
+"""Asks a rule about packets, and lists the states that those towards one destination reach.
 
-A state is a node and the fields of a header that the rule reads there.  A rule is asked once for all packets
-that it treats alike: a header notes which of its fields the rule reads, and what it has not read it cannot
-depend on.  So packets that arrive by different ports share a state unless the rule reads the port, and a node
-is asked once for all destinations where it does not read both label and tag.  Rules that draw random numbers,
-or that answer the same question differently, are asked for every header at every node.
+A state is a node and the fields of a header that the rule reads there.  A header notes which of its fields the
+rule reads, and what it has not read it cannot depend on.  So packets that arrive by different ports share a
+state unless the rule reads the port, and a node is asked once for all destinations where it does not read both
+label and tag.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from addressing.header import DELIVER, Deliver, Forward, Header, NextHops, drop
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.graph.next_hops import uplinks
-from dcnlab.evaluator.routing.markov import DELIVERED, LOST, Chain
-from topos.arrays import Floats, Mask
-from topos.graph import ALL_UP, NONE, IntArray, LinkState
+from dcnlab.evaluator.routing.chains.markov import DELIVERED, LOST, Beginnings, Chain
+from dcnlab.evaluator.routing.chains.tabled import Sent
+from topos.arrays import Floats, Longs, Mask
+from topos.graph import NONE, IntArray, LinkState
 
 _LABEL, _TAG, _IN_PORT = 1, 2, 4
 _ALL = _LABEL | _TAG | _IN_PORT
@@ -86,105 +81,35 @@ _get_in_port, _set_in_port = _slot(Header, "in_port")
 _, _set_seen = _slot(_Watched, "seen")
 
 
-@dataclass
-class Explorer:
-    """Builds the chains of ``scheme`` towards one destination after the other.
-
-    ``cost[v]`` is the number of hops that an arrival at v counts.  ``down`` are the failed links,
-    ``known_down`` those that the nodes know of.  Without ``merging`` the rule is asked for every header at
-    every node.
-    """
+class Asker(Protocol):
+    """What asks the rule of a scheme: :class:`.exploring.Explorer`."""
 
     scheme: Scheme
     cost: IntArray
-    down: LinkState = ALL_UP
-    known_down: LinkState = ALL_UP
-    merging: bool = True
-    #: Whether the first answers have been compared with those to the same questions, asked again.
-    _trusted: bool = False
-
-    def __post_init__(self) -> None:
-        self.merging = self.merging and not _has_generator(self.scheme)
-        self._one_header = self.merging and _same_header_for_all(self.scheme)
-
-    def chain(self, destination: int, sources: Sequence[int]) -> Chain:
-        """The chain of the packets from ``sources`` to ``destination``."""
-        if not self.merging or self._trusted:
-            return self._built(destination, sources)
-        before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
-        chain = self._built(destination, sources)
-        self._trusted = True
-        if not self.merging or before != (random.getstate(), np.random.get_state()[1].tolist()):  # type: ignore[index]
-            self.merging = self._one_header = False
-            return self._built(destination, sources)
-        return chain
+    down: LinkState
+    merging: bool
 
     def ask(self, at: int, header: Header) -> NextHops:
-        """The next hops by the rule; the first questions are asked twice."""
-        answer = self.scheme.act(at, header, self.known_down)
-        if self.merging and not self._trusted and answer != self.scheme.act(at, header, self.known_down):
-            self.merging = False
-        return answer
+        """The next hops by the rule."""
 
-    def _built(self, destination: int, sources: Sequence[int]) -> Chain:
-        if self._one_header and destination not in sources:
-            chain = _Nodes(self, destination).chain(np.asarray(sources, dtype=np.int32))
-            if chain is not None:
-                return chain
-            self._one_header = False
-        return _States(self, destination).chain(sources)
-
-    @cached_property
+    @property
     def usable(self) -> Mask:
         """Mask of the directed links that are up."""
-        return live_links(self.scheme.fabric, self.down)
 
-    @cached_property
+    @property
     def first(self) -> IntArray:
-        """Per plain host the link over which it sends; empty where servers relay."""
-        return uplinks(self.scheme.fabric, live_links(self.scheme.fabric, self.known_down))
+        """Per plain host the link over which it sends."""
 
-    @cached_property
+    @property
     def answers(self) -> Answers:
         """What the rule has answered."""
-        return Answers(self)
-
-
-def explore(
-    scheme: Scheme,
-    destination: int,
-    sources: Sequence[int],
-    cost: IntArray,
-    down: LinkState = ALL_UP,
-    known_down: LinkState | None = None,
-) -> Chain:
-    """The chain of the packets from ``sources`` to ``destination``, asked for every header at every node.
-
-    ``known_down``: the failed links that the nodes know of (default: all).
-    """
-    known = down if known_down is None else known_down
-    return Explorer(scheme, cost, down, known, merging=False).chain(destination, sources)
-
-
-def _has_generator(scheme: Scheme) -> bool:
-    """Whether the scheme keeps a generator of random numbers."""
-    return any(isinstance(value, random.Random | np.random.Generator) for value in vars(scheme).values())
-
-
-def _same_header_for_all(scheme: Scheme) -> bool:
-    """Whether all sources write the same header for a destination, and plain hosts do what all hosts do."""
-    own = {name for name in ("headers", "act") if name in vars(scheme)}
-    if own or type(scheme).headers is not Scheme.headers or type(scheme).act is not Scheme.act:
-        return False
-    hosts = () if scheme.fabric.relaying else range(scheme.fabric.servers)
-    return len({scheme.label(host) for host in hosts}) == len(hosts)
 
 
 @dataclass
 class Answers:
     """What the rule answers, by node and by the fields that it reads there."""
 
-    explorer: Explorer
+    explorer: Asker
     #: By node, for each set of fields that the rule has read: next hops by the values of these fields.
     kept: dict[int, dict[int, dict[tuple[int, int, int], NextHops]]] = field(default_factory=dict)
     count: int = 0
@@ -220,10 +145,10 @@ _State = tuple[int, int, int, int]
 
 
 @dataclass
-class _States:
+class States:
     """Numbers the states in the order of discovery, and lists their transitions."""
 
-    explorer: Explorer
+    explorer: Asker
     destination: int
     #: The state of a node, label, tag and arrival port; port ``NONE`` where the rule does not read it.
     numbers: dict[_State, int] = field(default_factory=dict)
@@ -233,16 +158,11 @@ class _States:
     weights: list[float] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
 
-    def chain(self, sources: Sequence[int]) -> Chain:
-        """The chain of the packets from ``sources``."""
+    def chain(self, sent: Sent) -> Chain:
+        """The chain of the packets that are sent."""
         explorer, scheme = self.explorer, self.explorer.scheme
-        initial_states = {
-            source: tuple(
-                (self.number(source, header.label, header.tag, header.in_port), weight)
-                for header, weight in scheme.headers(source, self.destination, explorer.known_down)
-            )
-            for source in sources
-        }
+        written = zip(sent.sources[sent.rows].tolist(), sent.labels, sent.tags, strict=True)
+        states = [self.number(source, int(label), int(tag), 0) for source, label, tag in written]
         begins = [0, 0, 0]
         for state, answer in self.pending:
             self._add_transitions(state, answer)
@@ -252,7 +172,8 @@ class _States:
         nodes = nodes.repeat(np.diff(start))
         ports = np.array(self.ports, dtype=np.int32)
         link = np.where(ports == 0, NONE, scheme.fabric.adjacency.start[nodes] + ports - 1).astype(np.int32)
-        return _chain(explorer, start, self.targets, self.weights, link, initial_states)
+        beginnings = Beginnings(sent.sources, sent.rows, np.array(states, np.int64), sent.weights)
+        return _chain(explorer, start, self.targets, self.weights, link, beginnings)
 
     def number(self, node: int, label: int, tag: int, in_port: int) -> int:
         """The number of a state; assigns the next number to a new state."""
@@ -287,14 +208,14 @@ class _States:
 
 
 @dataclass
-class _Nodes:
+class Nodes:
     """Where all sources write the same header and no node rewrites it or reads the arrival port: a state per
     node, level by level in arrays, and one per plain host."""
 
-    explorer: Explorer
+    explorer: Asker
     destination: int
 
-    def chain(self, sources: IntArray) -> Chain | None:
+    def chain(self, sources: Longs) -> Chain | None:
         """The chain of the packets from ``sources``; None where a rule does otherwise."""
         scheme, adjacency = self.explorer.scheme, self.explorer.scheme.fabric.adjacency
         first = self.explorer.first
@@ -329,13 +250,13 @@ class _Nodes:
             counts.append(np.ones(len(sources), np.int64))
             weights.append(np.ones(len(sources)))
             links.append(np.where(sent, own, NONE))
-            begin = np.arange(known, known + len(sources), dtype=np.int32)
+            begin = np.arange(known, known + len(sources))
         else:
-            begin = number[sources]
+            begin = number[sources].astype(np.int64)
         start = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
         return _chain(
             self.explorer, start, core, np.concatenate(weights), np.concatenate(links),
-            {source: ((state, 1.0),) for source, state in zip(sources.tolist(), begin.tolist(), strict=True)},
+            Beginnings(sources, np.arange(len(sources)), begin, np.ones(len(sources))),
         )  # fmt: skip
 
     def _answers(self, nodes: IntArray, arrivals: IntArray, header: _Watched) -> _Answered | None:
@@ -378,23 +299,23 @@ class _Nodes:
         )
 
 
-_Answered = tuple[NDArray[np.int64], IntArray, Floats]
+_Answered = tuple[Longs, IntArray, Floats]
 #: What a plain host does with packets for others.
 _ELSEWHERE: NextHops = drop("arrived at a host that is not its destination")
 
 
 def _chain(
-    explorer: Explorer,
-    start: NDArray[np.int64],
+    explorer: Asker,
+    start: Longs,
     targets: Sequence[int] | IntArray,
     weights: Sequence[float] | Floats,
     link: IntArray,
-    initial_states: Mapping[int, tuple[tuple[int, float], ...]],
+    beginnings: Beginnings,
 ) -> Chain:
     """The chain of some transitions: see :class:`Chain`."""
     arrival, crosses = np.zeros(len(link), dtype=np.int32), link != NONE
     arrival[crosses] = explorer.cost[explorer.scheme.fabric.adjacency.peer[link[crosses]]]
     return Chain(
         start, np.asarray(targets, dtype=np.int32), np.asarray(weights, dtype=np.float64),
-        link.astype(np.int32), arrival, initial_states, explorer.scheme.hop_bound(),
+        link.astype(np.int32), arrival, beginnings, explorer.scheme.hop_bound(),
     )  # fmt: skip
