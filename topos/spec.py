@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import functools
 import math
+import operator
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -120,13 +121,16 @@ _READERS: list[tuple[object, Callable[[str], object], str]] = [
     (int, int, "a whole number"),
     (float, _finite, "a number"),
     (tuple[int, ...], _grid, "sizes such as 4x4"),
+    (int | str, lambda text: int(text) if text.isdecimal() else text, "a number, or text"),
     (str, str, "text"),
 ]
 
 
 def _reader(hint: object) -> tuple[Callable[[str], object], str] | None:
     """The reader of values of that type, and their description; None when text cannot give them."""
-    wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
+    given = typing.get_args(hint)
+    some = [one for one in given if one is not type(None)]
+    wanted = functools.reduce(operator.or_, some) if type(None) in given else hint
     return next(((reader, values) for kind, reader, values in _READERS if wanted == kind), None)
 
 

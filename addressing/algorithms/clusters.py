@@ -4,7 +4,8 @@ A *part* is a connected component of a cluster.  An intact cluster is one part, 
 so that part and cluster then have the same number.  All nodes of a part agree on the next part: of the
 neighbouring parts that are nearer to the goal, the one with the least number.  Every node goes to its
 nearest exit into that part.  So (distance in the graph of parts, distance to the nearest exit) falls at
-every hop.  If nodes chose independently among equally near parts, packets could loop.
+every hop.  If nodes chose independently among equally near parts, packets could loop.  With ties spread they
+choose by the goal, which all nodes of a part have in common.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from addressing.algorithms.shortest_paths import one_of
 from topos.fabric import Fabric
 from topos.graph import NONE, LinkState
 
@@ -24,11 +26,12 @@ Ports = dict[int, int]
 @dataclass(frozen=True, eq=False)
 class Parts:
     """The parts of a fabric's clusters while the links in ``down`` are down; ``cluster`` has one number
-    per node, ``NONE`` for plain hosts."""
+    per node, ``NONE`` for plain hosts.  ``ties``: see :data:`addressing.algorithms.shortest_paths.TIES`."""
 
     fabric: Fabric
     down: LinkState
     cluster: tuple[int, ...]
+    ties: str = "first"
 
     @cached_property
     def adjacency(self) -> tuple[tuple[tuple[int, int], ...], ...]:
@@ -106,9 +109,13 @@ class Parts:
     def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
         """Per node of part ``own``: towards its nearest exit into the next part on a path to ``goal``."""
         distance = self.distance(goal)
-        wanted = distance.get(own, 0) - 1
-        nearer = [part for part in self.part_neighbours[own] if distance.get(part) == wanted]
-        return self._exits(own, min(nearer)) if nearer else {}
+        far = distance.get(own, 0)
+        nearer = sorted(part for part in self.part_neighbours[own] if distance.get(part) == far - 1)
+        if not nearer:
+            return {}
+        return self._exits(
+            own, one_of(nearer, goal[0], far, self.ties), goal[0] if self.ties == "spread" else 0
+        )
 
     def ports_to_nearest(self, goal: tuple[int, ...]) -> Ports:
         """Per node of the whole network: towards the nearest node of ``goal``'s parts."""
@@ -121,7 +128,7 @@ class Parts:
         """Per node of the same part: on a shortest path inside it to the node ``target``."""
         key = (self.part[target], NONE, target)
         if key not in self._trees:
-            self._trees[key] = self.extend_tree({target: NONE}, self.part)
+            self._trees[key] = self.extend_tree({target: NONE}, self.part, target)
         return self._trees[key]
 
     def backup_ports(self, part: int) -> Ports:
@@ -161,26 +168,29 @@ class Parts:
         assert end is not None
         return end.node
 
-    def _exits(self, own: int, following: int) -> Ports:
-        """Per node of part ``own``: towards its nearest exit into the part ``following``."""
-        key = own, following
+    def _exits(self, own: int, following: int, goal: int) -> Ports:
+        """Per node of part ``own``: towards its nearest exit into the part ``following``; ties by ``goal``."""
+        key = own, following, goal
         if key not in self._trees:
             ports: Ports = {}
             for node in self.members[own]:
-                for end, port in self.adjacency[node]:
-                    if self.part[end] == following:
-                        ports.setdefault(node, port)
-            self._trees[key] = self.extend_tree(ports, self.part)
+                if out := [port for end, port in self.adjacency[node] if self.part[end] == following]:
+                    ports[node] = one_of(out, goal, 0, self.ties)
+            self._trees[key] = self.extend_tree(ports, self.part, goal)
         return self._trees[key]
 
-    def extend_tree(self, ports: Ports, within: tuple[int, ...] | None = None) -> Ports:
+    def extend_tree(self, ports: Ports, within: tuple[int, ...] | None = None, goal: int = 0) -> Ports:
         """Extend ``ports`` breadth first: every further node gets its lowest port to a node one hop nearer
-        to those in ``ports``.  With ``within``, only over links between nodes of the same number."""
+        to those in ``ports``, or the one that ``goal`` decides.  With ``within``, only over links between nodes
+        of the same number."""
         depth = self.depths(ports, within)
         for node, far in depth.items():
             if far:
-                ports[node] = next(p for end, p in self.adjacency[node] if depth.get(end) == far - 1
-                                   and (within is None or within[end] == within[node]))  # fmt: skip
+                nearer = [
+                    port for end, port in self.adjacency[node]
+                    if depth.get(end) == far - 1 and (within is None or within[end] == within[node])
+                ]  # fmt: skip
+                ports[node] = one_of(nearer, goal, far, self.ties)
         return ports
 
     def depths(self, roots: Iterable[int], within: tuple[int, ...] | None = None) -> dict[int, int]:

@@ -8,7 +8,7 @@ pair serve the other end too.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,18 @@ Starts = np.ndarray[tuple[int], np.dtype[np.int64]]
 UNREACHABLE = -1
 #: The size of the cache of distances, in bytes.
 _KEPT = 1 << 27
+#: Which of equally near neighbours a scheme takes: the first, or by the destination (:func:`spread`).
+TIES = ("first", "spread")
+
+
+def spread(ports: int, destination: int, hops: int) -> int:
+    """The number of the port, of so many on shortest paths, that leads to a destination so many hops away."""
+    return (destination if hops % 2 else destination // ports) % ports
+
+
+def one_of(ports: Sequence[int], destination: int, hops: int, ties: str) -> int:
+    """The port, of some that are equally near a destination so many hops away, that :data:`TIES` names."""
+    return ports[spread(len(ports), destination, hops) if ties == "spread" else 0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,8 @@
 """Hierarchical prefixes on any network: HR-SW's rule over clusters that METIS finds.
 
-On a torus or mesh the clusters can also be equal blocks of the grid.
+On a torus or mesh the clusters can also be equal blocks of the grid.  Of equally near clusters, exits and
+nodes it is the first, or with ``ties=spread`` one by the cluster that the entry leads to, and inside that by
+the vertex.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from addressing.algorithms.clusters import Parts
 from addressing.algorithms.grid import Grid
 from addressing.algorithms.partition import clusters
+from addressing.algorithms.shortest_paths import TIES
 from addressing.hierarchy import Hierarchy
 from topos.family import Family, ParameterError, param
 from topos.graph import NONE
@@ -25,11 +29,18 @@ class Hier(Hierarchy):
     """(c - 1) + (k - 1) + m entries per node: other clusters, vertices of its own cluster, hosts."""
 
     name: ClassVar[str] = "hier"
-    summary: ClassVar[str] = "hierarchical prefix routing over clusters of any network; ties to one port"
+    summary: ClassVar[str] = (
+        "hierarchical prefix routing over clusters of any network; ties to one port, or spread (ties=spread)"
+    )
     source: ClassVar[str] = "Kieu et al., HR-SW, section III, generalised; clusters by METIS"
 
     clusters: int = param("number of clusters; 0: the square root of the number of vertices", low=0, default=0)
     blocks: tuple[int, ...] = param("blocks per dimension of a grid, in place of clusters", low=1, default=())
+    ties: str = param(
+        "which of equally near clusters and nodes: the first, or spread by destination",
+        choices=TIES,
+        default="first",
+    )
 
     def __post_init__(self) -> None:
         most = self.fabric.size - (0 if self.fabric.relaying else self.fabric.servers)
@@ -62,6 +73,10 @@ class Hier(Hierarchy):
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
         return None
+
+    @cached_property
+    def parts(self) -> Parts:
+        return Parts(self.fabric, self.known, self.clustering, self.ties)
 
     @cached_property
     def clustering(self) -> tuple[int, ...]:

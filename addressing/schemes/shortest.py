@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.algorithms.shortest_paths import ShortestPaths, spread
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
 from addressing.scheme import ChangedClasses, ForwardingClass, NumberedScheme, Scheme
 from addressing.table import InOrder, in_order
@@ -35,14 +35,9 @@ _NO_PORT = drop("no port on a shortest path is up")
 _MOST_PAIRS = 1 << 25
 
 
-def spread(ports: int, destination: int, hops: int) -> int:
-    """The number of the port, of so many on shortest paths, that leads to a destination so many hops away."""
-    return (destination if hops % 2 else destination // ports) % ports
-
-
 @dataclass(frozen=True)
 class Shortest(NumberedScheme):
-    """A label is the server's number; the next hop is :func:`spread` among the ports on shortest paths."""
+    """A label is the server's number; the next hop is spread among the ports on shortest paths."""
 
     name: ClassVar[str] = "shortest"
     summary: ClassVar[str] = "shortest paths, one entry per server; switches spread destinations over ports"

@@ -10,6 +10,9 @@ Kieu et al. (HR-SW, section II-C) describe a variant, ``represented=yes``: label
 stores every vertex that it represents, that is, whose nearest landmark it is.  ``sample=root-log`` takes
 s = sqrt(n / log2 n), with which Thorup and Zwick bound the sum of landmarks and cluster members.
 ``sample=once`` takes as many in one uniform sample, as Kieu et al. describe it, and so bounds no cluster.
+
+Of ports on shortest paths it is the first, or with ``ties=spread`` one by the vertex or the landmark that the
+entry leads to, as in ``shortest``.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from addressing.algorithms.shortest_paths import UNREACHABLE, live_rows
+from addressing.algorithms.shortest_paths import TIES, UNREACHABLE, live_rows, one_of
 from addressing.header import Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
@@ -39,7 +42,8 @@ class Tz(VertexScheme):
 
     name: ClassVar[str] = "tz"
     summary: ClassVar[str] = (
-        "Thorup-Zwick compact routing with landmarks and clusters, stretch at most 3; ties to one port"
+        "Thorup-Zwick compact routing with landmarks and clusters, stretch at most 3; ties to one port, or"
+        " spread (ties=spread)"
     )
     source: ClassVar[str] = "Thorup and Zwick, Compact routing schemes, SPAA 2001, section 3"
     #: A landmark may send a packet back to the port on which it arrived.
@@ -52,6 +56,11 @@ class Tz(VertexScheme):
     )  # fmt: skip
     represented: bool = param(
         "whether a landmark stores the vertices nearest to it, instead of a port in their labels", default=False
+    )
+    ties: str = param(
+        "which of several shortest paths: by the first port, or spread by destination",
+        choices=TIES,
+        default="first",
     )
 
     @classmethod
@@ -77,10 +86,17 @@ class Tz(VertexScheme):
         return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
     def port_at(self, landmark: int, vertex: int) -> int:
-        """The first port on a shortest path; 0 for none."""
+        """The port on a shortest path; 0 for none."""
         self.shortest_paths.prepare(landmark)
-        ports = self.shortest_paths.next_hop_ports(landmark, vertex, self.known)
-        return 0 if landmark == vertex else next(ports, 0)
+        return 0 if landmark == vertex else self._port(landmark, vertex, self.ranks[vertex], self.known) or 0
+
+    def _port(self, at: int, target: int, number: int, links: LinkState) -> int | None:
+        """The port on a shortest path to a node that ties know by a number; None for none."""
+        ports = self.shortest_paths.next_hop_ports(at, target, links)
+        if self.ties == "first":
+            return next(ports, None)
+        several = list(ports)
+        return one_of(several, number, self.shortest_paths.hops(at, target), self.ties) if several else None
 
     def find(self, label: int) -> int | None:
         rank = label >> self.widths[1] + self.widths[2]
@@ -104,8 +120,8 @@ class Tz(VertexScheme):
         landmark = self.landmarks[number]
         if not self._stores(at, vertex) and landmark == at:
             return self._leave(at, port, links)
-        target = vertex if self._stores(at, vertex) else landmark
-        nearer = next(self.shortest_paths.next_hop_ports(at, target, links), None)
+        target, own = (vertex, self.ranks[vertex]) if self._stores(at, vertex) else (landmark, number)
+        nearer = self._port(at, target, own, links)
         if nearer is not None and nearer == header.in_port and landmark != at:
             # A landmark has sent it by the port in its label, and the node there does not store it.
             return drop("no node has this label")

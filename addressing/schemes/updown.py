@@ -3,7 +3,8 @@
 (Level in the tree, node number) gives every link a direction, so channels cannot wait for each other in a
 cycle: there is no deadlock, without virtual channels.  A node that reaches the destination by going down
 only goes down, on the shortest such path.  Any other node goes up, on the path of least total length.  A
-packet that has gone down can always go on down, so the destination alone determines the next hop.
+packet that has gone down can always go on down, so the destination alone determines the next hop.  Of ports
+that are equally good it is the first, or with ``ties=spread`` one by the destination, as in ``shortest``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.algorithms.shortest_paths import Starts, live_rows
+from addressing.algorithms.shortest_paths import TIES, Starts, live_rows, one_of
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from topos.family import Family, param
@@ -32,12 +33,18 @@ class UpDown(RuleScheme):
 
     name: ClassVar[str] = "updown"
     summary: ClassVar[str] = (
-        "up*/down* routing: up a spanning tree first, then only down; deadlock-free; ties to one port"
+        "up*/down* routing: up a spanning tree first, then only down; deadlock-free; ties to one port, or"
+        " spread (ties=spread)"
     )
     source: ClassVar[str] = "Schroeder et al., Autonet, IEEE JSAC 1991, section 6.6.4"
     self_healing: ClassVar[bool] = True
 
     root: int = param("root of the tree: its number among the nodes that forward", low=0, default=0)
+    ties: str = param(
+        "which of equally short paths: by the first port, or spread by destination",
+        choices=TIES,
+        default="first",
+    )
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -89,12 +96,14 @@ class UpDown(RuleScheme):
                     hops[end] = hops[at] + 1
                     queue.append(end)
         for node in queue[1:]:
-            port[node] = next(p for end, p in self._links[node][1] if hops.get(end) == hops[node] - 1)
+            below = [p for end, p in self._links[node][1] if hops.get(end) == hops[node] - 1]
+            port[node] = one_of(below, self.ranks[vertex], hops[node], self.ties)
         for node in self.order:
             above = [(hops[end], p) for end, p in self._links[node][0] if end in hops]
             if node not in hops and above:
-                far, port[node] = min(above)
-                hops[node] = far + 1
+                hops[node] = min(above)[0] + 1
+                nearest = [p for far, p in above if far == hops[node] - 1]
+                port[node] = one_of(nearest, self.ranks[vertex], hops[node], self.ties)
         return port
 
     @cached_property

@@ -22,10 +22,10 @@ from typing import ClassVar
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
 from addressing.algorithms.scan.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
+from addressing.algorithms.shortest_paths import TIES, one_of
 from addressing.autoconfiguration import Autoconfiguration
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only, prefix
 from addressing.scheme import ForwardingClass, Scheme
-from addressing.schemes.shortest import spread
 from topos.family import Family, ParameterError, param
 from topos.graph import ALL_UP, NONE, LinkState
 
@@ -45,7 +45,7 @@ class Wmgr(Scheme):
     order: str = param("scan order of neighbours, which decides ties", choices=ORDERS, default="built")
     ties: str = param(
         "which of equally near neighbours: the first in scan order, or spread by destination",
-        choices=("first", "spread"),
+        choices=TIES,
         default="first",
     )
 
@@ -136,7 +136,7 @@ class Wmgr(Scheme):
                 ports.append(number)
         if not ports:
             return drop("no neighbour is nearer")
-        return only(Forward(ports[spread(len(ports), destination, best) if self.ties == "spread" else 0]))
+        return only(Forward(one_of(ports, destination, best, self.ties)))
 
     def _scanned(self, at: int, links: LinkState) -> list[tuple[int, int]]:
         """(port, neighbour) in scan order, over links that are up."""

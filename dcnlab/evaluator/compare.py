@@ -36,6 +36,7 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.seeds import Draw
 from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool, with_custom
+from dcnlab.traffic.given import text_of_demands
 from topos import plugins
 from topos.registry import is_seeded, parse, with_seed, without_seed
 from topos.spec import SpecError, split_spec
@@ -110,10 +111,10 @@ def requests(
     failures: Sequence[str] = ("",),
     seeds: Sequence[int | Draw] = (1,),
     *,
-    pairs: str = "servers",
+    pairs: str | Any = "servers",
     failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
-    pattern: str = "",
+    pattern: str | Any = "",
     metrics: Sequence[str] = (),
     loads: Sequence[float] = (0.5,),
     flow_control: FlowControl = "none",
@@ -123,11 +124,12 @@ def requests(
 ) -> list[Request]:
     """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
-    A ``pattern`` requests throughput under it; ``optimal`` is no scheme by itself, but adds the optimum and the
-    share of it that each scheme reaches.  A seed draws the failures, the sampled pairs, and a random topology
-    whose specification names no seed; a :class:`Draw` has a seed for each.  What no seed changes is evaluated
-    once.  Raises SpecError with one line.
+    A ``pattern`` (also a file, a numpy matrix or a networkx graph) requests throughput under it; ``optimal`` is
+    no scheme by itself, but adds the optimum and the share of it that each scheme reaches.  A seed draws the
+    failures, the sampled pairs, and a random topology whose specification names no seed; a :class:`Draw` has a
+    seed for each.  What no seed changes is evaluated once.  Raises SpecError with one line.
     """
+    pairs, pattern = text_of_demands(pairs), text_of_demands(pattern)
     schemes, optimal = without_optimal(schemes)
     more = (*(("throughput",) if pattern else ()), *(OF_OPTIMAL if optimal else ()))
     wanted = list(dict.fromkeys((*metrics, *more)))

@@ -44,6 +44,7 @@ from dcnlab.evaluator.routing.path_lengths import (
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
+from dcnlab.traffic.given import text_of_demands
 from topos.fabric import Fabric
 from topos.registry import fabric, from_networkx, with_seed, without_seed
 from topos.spec import SpecError
@@ -193,7 +194,7 @@ def evaluate(
     topology: str | Fabric | Any,
     schemes: Sequence[str] = (),
     *,
-    pairs: str = "servers",
+    pairs: str | Any = "servers",
     failures: str = "",
     seed: int = 1,
     graph_seed: int | None = None,
@@ -202,7 +203,7 @@ def evaluate(
     hops: Hops = "links",
     table_budget: int = BUDGET,
     metrics: Sequence[str] = (),
-    traffic: str = "all-to-all",
+    traffic: str | Any = "all-to-all",
     load: float = 0.5,
     flow_control: FlowControl = "none",
     sizes: str = "fixed:1M",
@@ -222,7 +223,8 @@ def evaluate(
     :func:`dcnlab.evaluator.graph.failures.draw`.  ``seed`` draws both, and a random topology whose
     specification names no seed, unless ``graph_seed`` or ``failure_seed`` does; pairs with a failed end are
     left out.  ``metrics`` requests further figures
-    (:mod:`dcnlab.evaluator.metrics`), under ``traffic``, with paths by ``flows`` (hashed, split or
+    (:mod:`dcnlab.evaluator.metrics`), under ``traffic`` (a pattern, a file, a numpy matrix or a networkx graph,
+    see :func:`dcnlab.traffic.given.text_of_demands`; ``pairs`` too), with paths by ``flows`` (hashed, split or
     subflows=8) and, for latency, ``load`` and ``flow_control``; for
     fct, ``load``, ``sizes``, ``seconds`` and the link ``rate`` in bits per second.  Among ``schemes``,
     ``optimal`` stands for the metrics ``optimum`` and ``share``: its bounds are ``gap`` apart, over ``paths``
@@ -232,6 +234,7 @@ def evaluate(
     network from its specification.  Raises SpecError with one line for the user.
     """
     progress("network", None)
+    pairs, traffic = text_of_demands(pairs), text_of_demands(traffic)
     schemes, optimal = without_optimal(schemes)
     metrics = tuple(dict.fromkeys((*metrics, *(OF_OPTIMAL if optimal else ()))))
     if executor is not None and not isinstance(topology, str):

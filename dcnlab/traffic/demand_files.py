@@ -326,6 +326,10 @@ def _of_graph(path: Path) -> _Table:
     return _of_rows(rows)
 
 
+def _of_pickle(path: Path) -> _Table:
+    raise ValueError("reading a pickle runs code: write a graph as GraphML or node-link JSON, a matrix as .npy")
+
+
 def _of_rows(rows: Sequence[tuple[str, str, float]]) -> _Table:
     """Sources, destinations and amounts of one step."""
     return _Table(
@@ -341,4 +345,7 @@ _READERS: Mapping[str, Callable[[Path], _Table]] = {
     ".graphml": _of_graph,
     ".gml": _of_graph,
     ".json": _of_graph,
+    ".pickle": _of_pickle,
+    ".gpickle": _of_pickle,
+    ".pkl": _of_pickle,
 }

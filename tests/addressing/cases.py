@@ -24,6 +24,8 @@ from topos.graph import ALL_UP, LinkState
 #: The largest number of nodes of the fabrics that tests draw in addition to the examples.
 SMALL = 40
 
+#: A network of switches with different numbers of hosts, also none.
+UNEVEN = "jellyfish:6,8,servers=2x3+4x2+2x0"
 #: Further settings of schemes that have parameters.
 SETTINGS = {
     "brp": ("brp:multipath=yes",),
@@ -32,7 +34,9 @@ SETTINGS = {
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),
     "wmgr": ("wmgr:root=1", "wmgr:ties=spread"),
-    "tz": ("tz:seed=4", "tz:sample=root-log,represented=yes"),
+    "hier": ("hier", "hier:ties=spread"),
+    "tz": ("tz:seed=4,ties=spread", "tz:sample=root-log,represented=yes"),
+    "updown": ("updown", "updown:ties=spread"),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }
 
@@ -59,11 +63,13 @@ def symmetric(family: type[Family]) -> bool:
 
 
 def examples() -> Iterator[str]:
-    """Every family's example; for families with ``hosts`` also one with two hosts per switch."""
+    """Every family's example; for families with ``hosts`` also one with two hosts per switch; and one with
+    different numbers of them."""
     for family in families.known().values():
         yield family.example
         if symmetric(family) and family.name != "file":
             yield f"{family.example},hosts=2"
+    yield UNEVEN
 
 
 def texts(family: Family) -> Iterator[str]:

@@ -98,7 +98,7 @@ def test_failures_follow_the_seed_and_have_the_requested_size() -> None:
         ({"failures": "none,links=5%"}, "none stands alone"),
         ({"failures": "links=120%"}, "out of range"),
         ({"failures": "links=999"}, "has only 32 links"),
-        ({"pairs": "some"}, "write servers, all, from:NODE or sample:N"),
+        ({"pairs": "some"}, "write servers, all, from:NODE, sample:N or a file"),
         ({"pairs": "from:h99"}, "no node 'h99'"),
         ({"pairs": "from:h0", "failures": "servers=16"}, "one of the failed nodes"),
         ({"pairs": "all", "hops": "servers"}, "use pairs=servers"),

@@ -196,11 +196,12 @@ def test_curves_that_coincide_say_so() -> None:
     assert [text.get_text() for text in legend.get_texts()][:2] == ["a", "b (= a)"]
 
 
-@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+@pytest.mark.parametrize("suffix", [".pdf", ".pgf", ".svg"])
 def test_names_of_the_user_are_in_the_figure_and_specifications_in_its_caption(
-    tmp_path: Path, suffix: str
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole specifications only; panels and single charts; text of PDF files is TrueType."""
+    """Whole specifications only; panels and single charts; PDF files have TrueType fonts; none needs TeX."""
+    monkeypatch.setenv("PATH", str(tmp_path))
     labels = {"fattree:4": "Fat tree", "bcube:4,1": "BCube", "ecmp": "ECMP"}
     names = ("fattree:4, ecmp", "bcube:4,1", "bcube:4,16", "fattree:4,seed=2", "ecmp:x=1")
     series = tuple(Series(name, (0.0, 1.0), (1.0, i + 2.0)) for i, name in enumerate(names))
@@ -209,7 +210,13 @@ def test_names_of_the_user_are_in_the_figure_and_specifications_in_its_caption(
         path = tmp_path / f"one{suffix}"
         said = publish(drawn, path, Look(7.0, 8.0), labels)
         assert said == "measured; Fat tree: fattree:4; BCube: bcube:4,1; ECMP: ecmp"
-        if suffix == ".svg":
+        if suffix == ".pgf":
+            text = path.read_text()
+            assert text.endswith("\\endgroup%\n")
+            for name in ("Fat tree, ECMP", "BCube", "bcube:4,16", "fattree:4,seed=2", "ecmp:x=1"):
+                assert f"}}{name}}}}}%\n" in text
+            assert "measured" not in text
+        elif suffix == ".svg":
             texts = ["".join(one.itertext()) for one in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
             for name in ("Fat tree, ECMP", "BCube", "bcube:4,16", "fattree:4,seed=2", "ecmp:x=1"):
                 assert name in texts

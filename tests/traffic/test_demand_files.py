@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dcnlab.evaluator.compare import requests as grid
 from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.lab.measurement.traffic import Traffic
 from dcnlab.traffic.demand_files import steps_of
 from dcnlab.traffic.patterns import check, traffic
 from dcnlab.traffic.workload import Demand, draw
@@ -219,3 +223,50 @@ def test_pareto_and_hot_racks_have_their_shares() -> None:
         received[edge[to]] = received.get(edge[to], 0.0) + amount
     hottest = sorted(received.values())[-2:]
     assert sum(hottest) / sum(received.values()) == pytest.approx(0.6 + 0.4 * 8 / 128, abs=0.01)
+
+
+def _in_memory() -> dict[str, Any]:
+    """The same demands, as a program has them."""
+    matrix = np.zeros((16, 16))
+    matrix[0, 5], matrix[3, 15] = 2.5, 4
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("h0", "h5", 2.5), ("h3", "h15", 4)])
+    numbered = nx.MultiDiGraph()
+    numbered.add_edge(0, 5, amount=2.5)
+    numbered.add_edge(3, 15, amount=4.0)
+    return {"matrix": matrix, "lists": matrix.tolist(), "graph": graph, "numbered": numbered}
+
+
+@pytest.mark.parametrize("kind", ["matrix", "lists", "graph", "numbered"])
+def test_programs_give_matrices_and_graphs_instead_of_files(kind: str, tmp_path: Path) -> None:
+    """As traffic and as pairs of evaluate, of grid, and of a lab's traffic."""
+    demands = _in_memory()[kind]
+    file = tmp_path / "pairs.txt"
+    file.write_text("h0 h5 2.5\nh3 h15 4\n")
+    found, expected = (
+        evaluate(NETWORK, ["ecmp"], pairs=given, traffic=given, metrics=["throughput", "optimum"])
+        for given in (demands, str(file))
+    )
+    assert found.pair_count == 2
+    assert found.metrics == expected.metrics
+    assert found.schemes[0].as_dict() == expected.schemes[0].as_dict()
+    (one,), (again,) = (grid(["fattree:4"], ["ecmp"], pattern=demands) for _ in range(2))
+    assert one == again  # the name of the file follows from its content
+    sent = traffic(NETWORK, Traffic(demands).pattern)
+    assert sent.sources.tolist()[-1] == 3
+    assert sent.amounts.sum() == 6.5
+
+
+def test_what_is_no_demand_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        SpecError, match="write a pattern, a file, a matrix of numbers or a networkx graph, not"
+    ):
+        evaluate(NETWORK, ["ecmp"], traffic={"h0": "h1"}, metrics=["throughput"])
+    with pytest.raises(SpecError, match=r"3, 16\): write a square matrix"):
+        evaluate(NETWORK, ["ecmp"], traffic=np.ones((3, 16)), metrics=["throughput"])
+    with pytest.raises(SpecError, match="no pair of servers that are up"):
+        evaluate(NETWORK, ["ecmp"], pairs=np.zeros((16, 16)))
+    pickled = tmp_path / "graph.pkl"
+    pickled.write_bytes(pickle.dumps(nx.path_graph(3)))
+    with pytest.raises(SpecError, match="reading a pickle runs code"):
+        check(str(pickled))

@@ -8,14 +8,15 @@ A family of plain graphs states its ``vertices`` and its ``edges`` with ports.  
   host v * m + i (i from 0) is at port i + 1 of switch v, and port p of the graph is
   port m + p of the switch.
 
-A family may instead state how many hosts there are *in all*; they are spread evenly over the switches, so that
-some have one more than others.
+Where hosts can be placed at will (:class:`HostedGraph`), ``servers`` states how many there are *in all*, spread
+evenly so that some switches have one more than others, or how many each switch has.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from topos.constructions.layout import Points, ring_numbers, rings, with_hosts_around
 from topos.constructions.wiring import with_hosts
-from topos.family import Centric, Family, param
+from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
 
 
@@ -56,7 +57,7 @@ class VertexGraph(Family):
 
     @property
     def hosts_per_vertex(self) -> NDArray[np.int64]:
-        """The number of hosts of each vertex: numbers that differ by at most 1."""
+        """The number of hosts of each vertex; unless stated for each, they differ by at most 1."""
         return np.diff(self.host_count * np.arange(self.vertices + 1, dtype=np.int64) // self.vertices)
 
     def counts(self) -> tuple[int, int]:
@@ -123,6 +124,59 @@ class VertexGraph(Family):
             return None
         node = self.first_host(vertex) + int(host)
         return node if node < self.first_host(vertex + 1) else None
+
+
+@dataclass(frozen=True)
+class HostedGraph(VertexGraph):
+    """Base of graphs whose switches may have any number of hosts each.
+
+    ``servers=1024`` spreads that many evenly; ``servers=20x6+300x5`` has 6 at each of the first 20 switches and
+    5 at each of the other 300.  A switch may have none.
+    """
+
+    _: KW_ONLY
+    servers: int | str | None = param(
+        "hosts in all, spread evenly, or of each switch in turn: 20x6+300x5", low=1, default=None
+    )
+
+    def check_servers(self) -> None:
+        """Raise ParameterError where ``servers`` cannot be read, or says the same as ``hosts``."""
+        if self.servers is not None and getattr(self, "hosts", None):
+            raise ParameterError(f"{self.name}: write hosts or servers, not both")
+        if isinstance(self.servers, str) and not self._first_hosts[-1]:
+            raise ParameterError(f"{self.name}: servers={self.servers} are none")
+
+    @property
+    def host_count(self) -> int:
+        if self.servers is None:
+            return super().host_count
+        return int(self._first_hosts[-1]) if isinstance(self.servers, str) else self.servers
+
+    def first_host(self, vertex: int) -> int:
+        return int(self._first_hosts[vertex]) if isinstance(self.servers, str) else super().first_host(vertex)
+
+    @property
+    def hosts_per_vertex(self) -> NDArray[np.int64]:
+        return np.diff(self._first_hosts) if isinstance(self.servers, str) else super().hosts_per_vertex
+
+    def vertex(self, node: int) -> int:
+        if isinstance(self.servers, str) and node < self.host_count:
+            return int(np.searchsorted(self._first_hosts, node, side="right")) - 1
+        return super().vertex(node)
+
+    @cached_property
+    def _first_hosts(self) -> NDArray[np.int64]:
+        """The first host of each vertex in a list of all, and the number of hosts."""
+        parts = [part.rpartition("x") for part in str(self.servers).split("+")]
+        if not all(each.isdecimal() and (not x or times.isdecimal()) for times, x, each in parts):
+            said = "must be a number, or one for each switch such as 20x6+300x5"
+            raise ParameterError(f"{self.name}: servers {said}, not {self.servers!r}")
+        times = [int(times or 1) for times, _, _ in parts]
+        if sum(times) != self.vertices:
+            raise ParameterError(
+                f"{self.name}: servers={self.servers} is for {sum(times)} switches, not {self.vertices}"
+            )
+        return np.concatenate([[0], np.cumsum(np.repeat([int(each) for _, _, each in parts], times))])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from topos.bases.vertices import SymmetricGraph
+from topos.bases.vertices import HostedGraph, SymmetricGraph
 from topos.constructions.layout import Points, scaled
 from topos.family import ParameterError, param
 from topos.files.device_names import device_names
@@ -23,11 +23,11 @@ from topos.graph import IntArray
 
 
 @dataclass(frozen=True)
-class GivenGraph(SymmetricGraph):
+class GivenGraph(HostedGraph, SymmetricGraph):
     """Base of graphs that are not computed from parameters.
 
     Servers and switches are numbered in the given order each.  Where no node has a kind it is a plain
-    graph, with ``hosts`` as in the other graphs of like vertices.
+    graph, with ``hosts`` or ``servers`` as in the other graphs of like vertices.
     """
 
     named: ClassVar[bool] = True
@@ -143,8 +143,10 @@ class File(GivenGraph):
             stated = self.graph_data.servers is not None
         except FileError as error:
             raise ParameterError(f"file: {error}") from error
-        if stated and self.hosts:
-            raise ParameterError(f"file: {self.path} states which nodes are servers: it takes no hosts=")
+        if stated and (self.hosts or self.servers is not None):
+            option = "hosts=" if self.hosts else "servers="
+            raise ParameterError(f"file: {self.path} states which nodes are servers: it takes no {option}")
+        self.check_servers()
 
     @cached_property
     def graph_data(self) -> GraphData:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.bases.vertices import RingedGraph
+from topos.bases.vertices import HostedGraph, RingedGraph
 from topos.constructions.randomgraph import check_regular, random_of_degrees
 from topos.constructions.wiring import numbered_ports
 from topos.family import Centric, ParameterError, param
@@ -17,14 +17,15 @@ from topos.graph import IntArray
 
 
 @dataclass(frozen=True)
-class Jellyfish(RingedGraph):
+class Jellyfish(RingedGraph, HostedGraph):
     """jellyfish:p,q,r,seed=1 -- q switches of p ports, r of them to other switches, p - r to hosts.
 
     The switches form a connected random r-regular graph.  Switch ports 1 to p - r lead to hosts, the
     others to the neighbours in ascending order.
 
-    ``jellyfish:p,q,servers=N`` has N hosts, spread evenly; all other ports join switches (one port stays free
-    if their number is odd), as where Jellyfish is built from the equipment of another network (section 4).
+    ``jellyfish:p,q,servers=N`` has N hosts, spread evenly, and ``servers=20x6+300x5`` so many at each switch in
+    turn.  All other ports join switches (one port stays free if their number is odd), as where Jellyfish is
+    built from the equipment of another network (section 4).
     """
 
     name: ClassVar[str] = "jellyfish"
@@ -36,17 +37,17 @@ class Jellyfish(RingedGraph):
     q: int = param("switches", low=2)
     r: int | None = param("ports per switch to other switches", low=1, default=None, positional=True)
     seed: int = param("seed of the random graph", low=0, default=1)
-    servers: int | None = param("hosts in all, instead of r", low=1, default=None)
 
     def check(self) -> None:
         if (self.r is None) == (self.servers is None):
             raise ParameterError("jellyfish: write r or servers: jellyfish:4,8,3 or jellyfish:4,8,servers=10")
         if self.r is not None and self.r >= self.p:
             raise ParameterError(f"jellyfish: r must be less than p = {self.p}: no port is left for hosts")
-        if self.servers is not None and self.servers > self.q * (self.p - 1):
+        self.check_servers()
+        if self.servers is not None and (most := int(self.hosts_per_vertex.max())) >= self.p:
             raise ParameterError(
-                f"jellyfish: {self.q} switches of {self.p} ports have room for {self.q * (self.p - 1)} hosts"
-                f" beside a port to other switches, not {self.servers}"
+                f"jellyfish: a switch of {self.p} ports has room for {self.p - 1} hosts beside a port to other"
+                f" switches, not for {most}"
             )
         if self.r is not None:
             check_regular("jellyfish", self.q, self.r, "r")
@@ -70,11 +71,7 @@ class Jellyfish(RingedGraph):
 
     @property
     def concentration(self) -> int:
-        return self.p - self.r if self.r is not None else -(-self.host_count // self.q)
-
-    @property
-    def host_count(self) -> int:
-        return self.q * (self.p - self.r) if self.r is not None else self.servers or 0
+        return self.p - self.r if self.r is not None else int(self.hosts_per_vertex.max())
 
     @property
     def vertices(self) -> int:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from topos.bases.vertices import RingedGraph, SymmetricGraph
+from topos.bases.vertices import HostedGraph, RingedGraph, SymmetricGraph
 from topos.constructions.randomgraph import check_regular, random_regular
 from topos.constructions.wiring import numbered_ports
 from topos.family import param
@@ -15,7 +15,7 @@ from topos.graph import IntArray
 
 
 @dataclass(frozen=True)
-class RandomRegular(RingedGraph, SymmetricGraph):
+class RandomRegular(RingedGraph, HostedGraph, SymmetricGraph):
     """random:n,d,seed=1 -- n vertices of degree d; ports lead to the neighbours in ascending order."""
 
     name: ClassVar[str] = "random"
@@ -28,6 +28,7 @@ class RandomRegular(RingedGraph, SymmetricGraph):
 
     def check(self) -> None:
         check_regular("random", self.n, self.d, "d")
+        self.check_servers()
 
     @property
     def vertices(self) -> int:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.bases.vertices import VertexGraph
+from topos.bases.vertices import HostedGraph
 from topos.constructions.galois import field, prime_power
 from topos.constructions.layout import Points, circle, real
 from topos.constructions.wiring import numbered_ports
@@ -24,13 +24,13 @@ _ASIDE, _TURN = 0.3, 0.1
 
 
 @dataclass(frozen=True)
-class SlimFly(VertexGraph):
+class SlimFly(HostedGraph):
     """slimfly:f -- 2 f^2 routers (0, x, y) and (1, m, c), x, y, m, c in GF(f), f = 4 w + delta.
 
     (0, x, y) is joined to (0, x, y') if y - y' lies in X, (1, m, c) to (1, m, c') if c - c'
     lies in X', and (0, x, y) to (1, m, c) if y = m x + c.  X and X' are made of powers of a
     primitive element: see :attr:`difference_sets`.  Router = (side f + x) f + y.  Its first ports lead
-    to hosts (half the degree, rounded up, unless ``hosts`` is given), the others to the
+    to hosts (half the degree, rounded up, unless ``hosts`` or ``servers`` is given), the others to the
     (3 f - delta) / 2 neighbours in ascending order.
     """
 
@@ -45,6 +45,7 @@ class SlimFly(VertexGraph):
     def check(self) -> None:
         if prime_power(self.f) is None:
             raise ParameterError(f"slimfly: f must be a prime power, not {self.f}")
+        self.check_servers()
 
     @property
     def delta(self) -> int:

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.bases.vertices import VertexGraph
+from topos.bases.vertices import HostedGraph
 from topos.constructions.layout import Points, circle, real
 from topos.constructions.randomgraph import random_lift
 from topos.constructions.wiring import numbered_ports
-from topos.family import Centric, ParameterError, param
+from topos.family import Centric, param
 from topos.graph import IntArray
 
 #: The room between two groups.
@@ -22,13 +22,13 @@ _BETWEEN_GROUPS = 2.0
 
 
 @dataclass(frozen=True)
-class Xpander(VertexGraph):
+class Xpander(HostedGraph):
     """xpander:p,q,seed=1 -- a connected random q-lift of K_(p+1): p + 1 groups of q switches, a random
     perfect matching between any two groups.
 
     Switch = group q + position.  Its first ports lead to hosts (ceil(p/2) unless ``hosts`` is given), the
-    others to one switch of each other group in ascending order.  With ``servers`` that many hosts are spread
-    evenly.
+    others to one switch of each other group in ascending order.  ``servers=N`` spreads N hosts evenly,
+    ``servers=4x3+8x2`` has so many at each switch in turn.
     """
 
     name: ClassVar[str] = "xpander"
@@ -40,11 +40,9 @@ class Xpander(VertexGraph):
     q: int = param("copies: switches per group", low=1)
     seed: int = param("seed of the random graph", low=0, default=1)
     hosts: int | None = param("hosts per switch; default: p / 2, rounded up", low=1, default=None)
-    servers: int | None = param("hosts in all, instead of hosts", low=1, default=None)
 
     def check(self) -> None:
-        if self.hosts is not None and self.servers is not None:
-            raise ParameterError("xpander: write hosts or servers, not both")
+        self.check_servers()
 
     @classmethod
     def instances(cls, most: int) -> Iterator[Xpander]:
@@ -62,13 +60,7 @@ class Xpander(VertexGraph):
 
     @property
     def concentration(self) -> int:
-        if self.servers is not None:
-            return -(-self.servers // self.vertices)
         return (self.p + 1) // 2 if self.hosts is None else self.hosts
-
-    @property
-    def host_count(self) -> int:
-        return self.concentration * self.vertices if self.servers is None else self.servers
 
     @property
     def vertices(self) -> int:

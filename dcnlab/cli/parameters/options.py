@@ -90,7 +90,7 @@ class FlowControl(StrEnum):
 FlowControlOption = Annotated[
     FlowControl, typer.Option(help="For latency: packets at a full buffer are dropped, or wait for credits.")
 ]
-Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE or sample:N.")]
+Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE, sample:N or a file.")]
 
 Dask = Annotated[
     str,
@@ -134,11 +134,6 @@ def figure(context: typer.Context, path: Path | None) -> Path | None:
     """An image file that can be written; UsageError otherwise."""
     if path is not None and path.suffix not in (".png", ".pdf", ".pgf", ".svg"):
         raise UsageError(f"{path}: a figure is a .png, .pdf, .pgf or .svg file")
-    if path is not None and path.suffix == ".pgf":
-        from shutil import which  # its compression modules take time at every start
-
-        if which("xelatex") is None:
-            raise UsageError(f"{path}: .pgf needs xelatex: install texlive-xetex, or write a .pdf")
     return writable(context, path)
 
 

@@ -1,4 +1,4 @@
-"""The pairs of nodes that an evaluation covers: ``servers``, ``all``, ``from:NODE`` or ``sample:N``."""
+"""The pairs of nodes of an evaluation: ``servers``, ``all``, ``from:NODE``, ``sample:N`` or a file's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dcnlab.traffic import demand_files
 from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
@@ -67,8 +68,11 @@ def check(text: str) -> None:
     """Raise SpecError, in one line, if ``text`` is not a valid choice of pairs."""
     kind, _, argument = text.partition(":")
     counted = argument.isdecimal() and int(argument) > 0
-    if not (text in ("servers", "all") or kind == "from" or (kind == "sample" and counted)):
-        raise SpecError(f"pairs: {text!r}: write servers, all, from:NODE or sample:N")
+    if text in ("servers", "all") or kind == "from" or (kind == "sample" and counted):
+        return
+    if not demand_files.is_file(text):
+        raise SpecError(f"pairs: {text!r}: write servers, all, from:NODE, sample:N or a file")
+    demand_files.check(text)
 
 
 def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -> Pairs:
@@ -76,7 +80,8 @@ def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -
 
     ``servers``: all ordered pairs of servers.  ``all``: of servers and switches.  ``from:NODE``:
     from one node to every server.  ``sample:N``: N different ordered pairs of servers, drawn
-    uniformly with ``seed``.  On a fabric without servers, switches take their place.
+    uniformly with ``seed``.  On a fabric without servers, switches take their place.  A file: its pairs, each
+    once, however much they send (:mod:`dcnlab.traffic.demand_files`).
     """
     check(text)
     kind, _, argument = text.partition(":")
@@ -85,7 +90,19 @@ def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -
     alive = np.setdiff1d(np.arange(limit, dtype=np.int32), dead)
     if kind == "from":
         return Pairs(alive, (np.array([_source(fabric, argument, failed)], dtype=np.int32),))
-    return _sample(alive, int(argument), seed) if kind == "sample" else Pairs(alive, (alive,))
+    if kind == "sample":
+        return _sample(alive, int(argument), seed)
+    return Pairs(alive, (alive,)) if text in ("servers", "all") else _of_file(fabric, text, alive)
+
+
+def _of_file(fabric: Fabric, text: str, alive: IntArray) -> Pairs:
+    sources, destinations, _ = demand_files.read(fabric, text)
+    up = np.isin(sources, alive) & np.isin(destinations, alive)
+    rows = np.unique(np.stack([destinations[up], sources[up]], axis=1), axis=0)
+    if not len(rows):
+        raise SpecError(f"pairs: {text}: it has no pair of servers that are up")
+    ends, first = np.unique(rows[:, 0], return_index=True)
+    return Pairs(ends, tuple(np.split(rows[:, 1], first[1:])))
 
 
 def _source(fabric: Fabric, name: str, failed: Collection[int]) -> int:

@@ -7,13 +7,16 @@ charts, so that all figures look alike.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting import panels
@@ -148,10 +151,22 @@ def svg(drawable: Drawable) -> str:
 
 
 def save(drawable: Drawable, path: Path, look: Look = _AS_DRAWN) -> None:
-    """Write the chart; the suffix selects the format (.pdf, .pgf, .png, .svg).  .pgf needs xelatex: without
-    it, RuntimeError."""
-    with matplotlib.rc_context(look.style):
+    """Write the chart; the suffix selects the format (.pdf, .pgf, .png, .svg)."""
+    with matplotlib.rc_context(look.style), measured_by_fonts():
         draw(drawable, look).savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
+
+
+@contextmanager
+def measured_by_fonts() -> Iterator[None]:
+    """Take the sizes of text in .pgf files from the fonts, as in the other formats: matplotlib starts xelatex,
+    which measures the same fonts."""
+    name = "get_text_width_height_descent"
+    by_latex = getattr(RendererPgf, name)
+    setattr(RendererPgf, name, getattr(RendererBase, name))
+    try:
+        yield
+    finally:
+        setattr(RendererPgf, name, by_latex)
 
 
 def publish(drawn: Chart | Panels, path: Path, look: Look, labels: Mapping[str, str]) -> str:

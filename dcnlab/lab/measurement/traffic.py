@@ -19,6 +19,7 @@ from dcnlab.lab.instruments.result import INTERRUPTED, Result, Table
 from dcnlab.lab.instruments.verdict import Timed
 from dcnlab.traffic import completion, demand_files, patterns, sizes
 from dcnlab.traffic.completion import SizeBin
+from dcnlab.traffic.given import text_of_demands
 from dcnlab.traffic.workload import MOST, Demand, Workload, draw
 from topos.spec import SpecError
 
@@ -156,6 +157,13 @@ class Traffic(Measurement[TrafficResult]):
         "Deadline after the last flow starts; unfinished flows fail.",
         default=10.0, low=0.1, high=1e6, unit="s",
     )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        # In Python also a matrix or a graph, which the lab's process has as a file.
+        try:
+            object.__setattr__(self, "pattern", text_of_demands(self.pattern))
+        except SpecError as error:
+            raise UsageError(str(error)) from None
 
     def check(self) -> None:
         super().check()

@@ -51,19 +51,3 @@ def test_what_cannot_be_asked_is_one_line_and_exit_code_2(
     assert WRONG[line] in said.err
     assert len(said.err.splitlines()) == 1
     assert said.out == ""
-
-
-@pytest.mark.parametrize(
-    "command", ["compare --topologies bcube:2,1 --schemes brp", "sweep bcube:2,1 --scheme brp"]
-)
-def test_a_figure_that_needs_a_missing_program_is_refused_before_the_computation(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["dcnlab", *command.split(), "--figure", "x.pgf"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = "dcnlab: x.pgf: .pgf needs xelatex: install texlive-xetex, or write a .pdf\n"
-    assert (ended.value.code, *capsys.readouterr()) == (2, "", said)
-    assert list(tmp_path.iterdir()) == []

@@ -121,7 +121,9 @@ SHAPES = (
     ("smallworld:4x8,clusters=2x4,hosts=2", "hrsw"), ("smallworld:8x4,clusters=4x2,hosts=2", "hrsw-set"),
     ("random:60,4", "hier:clusters=5"), ("fattree:6", "hier"),
     ("random:12,3,hosts=2", "ksp:k=3"), ("fattree:4", "ksp:k=2"), ("bcube:3,1", "ksp:k=4"),
-    ("dcell:3,1", "ksp"),
+    ("dcell:3,1", "ksp"), ("random:30,3", "updown:ties=spread"), ("fattree:4", "updown:ties=spread"),
+    ("random:20,4,hosts=2", "tz:ties=spread"), ("random:60,4", "hier:clusters=5,ties=spread"),
+    ("random:20,4,servers=3x4+17x1", "updown"), ("jellyfish:6,8,servers=2x3+4x2+2x0", "hier"),
 )  # fmt: skip
 
 

@@ -151,7 +151,7 @@ def test_random_regular_graphs_expand(seed: int) -> None:
         ),
         (
             "jellyfish:4,8,servers=25",
-            "jellyfish: 8 switches of 4 ports have room for 24 hosts beside a port to other switches, not 25",
+            "jellyfish: a switch of 4 ports has room for 3 hosts beside a port to other switches, not for 4",
         ),
         (
             "jellyfish:4,8,servers=20",

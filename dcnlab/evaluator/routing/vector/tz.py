@@ -27,10 +27,10 @@ from topos.graph import NONE, IntArray, LinkState
 def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
     """A shortest path from nodes that store the destination, else towards its landmark.
 
-    None where nodes react to failures that the control plane does not know.
+    None where nodes react to failures that the control plane does not know, and where destinations are spread.
     """
     bound = cast(Tz, scheme)
-    if known_down.down - bound.known.down:
+    if known_down.down - bound.known.down or bound.ties == "spread":
         return None
     fabric, landmarks = bound.fabric, np.array(bound.landmarks, dtype=np.int32)
     adjacency, usable = fabric.adjacency, live_links(fabric, bound.known)
@@ -78,9 +78,12 @@ def _enter_clusters(
                     break
 
 
-def pair_lengths(scheme: Scheme) -> PairLengths:
-    """The first shortest path to the landmark, left at the first node that stores the destination."""
+def pair_lengths(scheme: Scheme) -> PairLengths | None:
+    """The first shortest path to the landmark, left at the first node that stores the destination; None where
+    destinations are spread."""
     tz, fabric = cast(Tz, scheme), scheme.fabric
+    if tz.ties == "spread":
+        return None
     adjacency, usable = fabric.adjacency, live_links(fabric)
     landmarks = np.array(tz.landmarks, dtype=np.int32)
     sizes = np.array(torus_sizes(fabric) or (), dtype=np.int32)

@@ -22,23 +22,28 @@ from topos.graph import NONE, IntArray, LinkState
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Down where links down alone lead to the destination, else up."""
-    fabric, order = scheme.fabric, np.array(cast(UpDown, scheme).order, dtype=np.int32)
+    updown, fabric = cast(UpDown, scheme), scheme.fabric
     adjacency, tables = fabric.adjacency, live_links(fabric, scheme.known)
-    rank = np.full(fabric.size, NONE, dtype=np.int32)
+    order = np.array(updown.order, dtype=np.int32)
+    rank, number = np.full((2, fabric.size), NONE, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
+    if updown.ties == "spread":
+        number[list(updown.vertices)] = np.arange(len(updown.vertices), dtype=np.int32)
     vertices, final = attachment_points(fabric)
 
     def towards(destinations: IntArray) -> IntArray:
         last = vertices[destinations]
-        out = _sweep(last, order, rank, adjacency.start, adjacency.peer, tables)
+        out = _sweep(last, number[last], order, rank, adjacency.start, adjacency.peer, tables)
         out[np.arange(len(out)), last] = final[destinations]
         return out
 
     return towards
 
 
-def pair_lengths(scheme: Scheme) -> PairLengths:
-    """As :func:`rule`, from the nodes above the two ends alone."""
+def pair_lengths(scheme: Scheme) -> PairLengths | None:
+    """As :func:`rule`, from the nodes above the two ends alone; None where destinations are spread."""
+    if cast(UpDown, scheme).ties == "spread":
+        return None
     fabric, order = scheme.fabric, np.array(cast(UpDown, scheme).order, dtype=np.int32)
     adjacency, usable = fabric.adjacency, live_links(fabric)
     rank = np.full(fabric.size, NONE, dtype=np.int32)
@@ -59,12 +64,14 @@ def table_counts(scheme: Scheme) -> Tables:
 @threaded
 def _sweep(
     last: IntArray,
+    number: IntArray,
     order: IntArray,
     rank: IntArray,
     start: NDArray[np.int64],
     peer: IntArray,
     usable: NDArray[np.bool_],
 ) -> IntArray:
+    """``[i, node]``: the link towards ``last[i]``; ties by its ``number``, or to the first port without one."""
     out = np.full((len(last), len(rank)), NONE, np.int32)
     for i in numba.prange(len(last)):
         hops, queue = np.full(len(rank), UNVISITED, np.int32), np.empty(len(rank), np.int32)
@@ -80,19 +87,39 @@ def _sweep(
                     reached += 1
         for place in range(1, reached):
             at = queue[place]
-            for link in range(start[at], start[at + 1]):
-                end = peer[link]
-                if usable[link] and rank[end] > rank[at] and hops[end] == hops[at] - 1:
-                    out[i, at] = link
-                    break
+            out[i, at] = _nearer(at, False, number[i], hops, rank, start, peer, usable)
         for at in order:
             if hops[at] == UNVISITED:
                 for link in range(start[at], start[at + 1]):
                     end = peer[link]
                     above = usable[link] and rank[end] != NONE and rank[end] < rank[at]
-                    if above and hops[end] != UNVISITED and (out[i, at] == NONE or hops[end] < hops[at] - 1):
-                        out[i, at], hops[at] = link, hops[end] + 1
+                    if above and hops[end] != UNVISITED and (hops[at] == UNVISITED or hops[end] < hops[at] - 1):
+                        hops[at] = hops[end] + 1
+                if hops[at] != UNVISITED:
+                    out[i, at] = _nearer(at, True, number[i], hops, rank, start, peer, usable)
     return out
+
+
+@compiled
+def _nearer(
+    at: int, above: bool, number: int, hops: IntArray, rank: IntArray, start: NDArray[np.int64], peer: IntArray,
+    usable: NDArray[np.bool_],
+) -> int:  # fmt: skip
+    """The link up, or down, to a node one hop nearer: the first, or the one that
+    :func:`addressing.algorithms.shortest_paths.spread` names for the destination's number."""
+    count, wanted = 0, 0
+    for turn in range(2):
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            onward = usable[link] and rank[end] != NONE and (rank[end] < rank[at]) == above
+            if onward and hops[end] == hops[at] - 1:
+                if (turn or number == NONE) and wanted == 0:
+                    return link
+                count, wanted = count + (1 - turn), wanted - turn
+        if count == 0:
+            return NONE
+        wanted = (number if hops[at] % 2 else number // count) % count
+    return NONE
 
 
 @threaded
