@@ -101,7 +101,7 @@ def rewrite(text: str) -> str:
     def updated(block: re.Match[str]) -> str:
         lines = []
         for step in steps(f"```console\n{block[0]}```"):
-            printed = run(step).stdout.rstrip("\n").split("\n")
+            printed = _PROGRESS.sub("", run(step).stdout).rstrip("\n").split("\n")
             suffix = f"  # exit {step.code}" if step.code else ""
             lines += [f"$ {step.command}{suffix}", *_cut(step.shown, [line.rstrip() for line in printed])]
         return "\n".join(lines) + "\n"

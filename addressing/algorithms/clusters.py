@@ -168,7 +168,7 @@ class Parts:
         assert end is not None
         return end.node
 
-    def _exits(self, own: int, following: int, goal: int) -> Ports:
+    def _exits(self, own: int, following: int, goal: int = 0) -> Ports:
         """Per node of part ``own``: towards its nearest exit into the part ``following``; ties by ``goal``."""
         key = own, following, goal
         if key not in self._trees:
