@@ -9,7 +9,7 @@ from dcnlab.lab.contract.machine import LinkStateOfLab
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.wiring import Wiring
 from dcnlab.lab.running.guard import Guard
-from dcnlab.lab.running.processes.supervised import Agent
+from dcnlab.lab.running.processes.supervised import Agent, Daemon
 from dcnlab.lab.running.processes.supervision import Supervision
 
 
@@ -44,6 +44,7 @@ class Mending:
         broken = tuple(self._wiring.broken(links, down=False))
         if not broken:
             return lambda: None
+        self._supervision.hasten(self._databases(broken))
         self._wiring.make_again(broken)
         servers = [node for node in self._nodes_at(broken) if self._running.fabric.is_server(node)]
         self._wiring.configure(servers)
@@ -80,6 +81,12 @@ class Mending:
         agents = [part for part in parts if isinstance(part, Agent) and part.node in servers]
         if agents:
             self._supervision.restart(agents)
+
+    def _databases(self, links: Iterable[int]) -> list[Daemon]:
+        """The databases that switches at these links have their ports from."""
+        names = {self._running.fabric.name(node) for node in self._nodes_at(links)}
+        daemons = (part for part in self._supervision.parts if isinstance(part, Daemon))
+        return [part for part in daemons if part.program == "ovsdb-server" and not names.isdisjoint(part.nodes)]
 
     def _nodes_at(self, links: Iterable[int]) -> list[int]:
         """The nodes of this machine at these links."""
