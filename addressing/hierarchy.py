@@ -19,21 +19,23 @@ Clusters are re-clustered, the cheapest first, as long as the further entries pe
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from addressing.algorithms.clusters import Parts, Ports
 from addressing.algorithms.cover import Block, prefixes
-from addressing.header import Forward, Header
-from addressing.rule import RuleScheme
+from addressing.header import Forward, Header, NextHops
+from addressing.rule import RuleScheme, towards
 from addressing.scheme import ForwardingClass
 from topos.family import param
-from topos.graph import NONE
+from topos.graph import ALL_UP, NONE, LinkState
 
 #: The decision about a vertex that no path leads to.
 _UNREACHABLE = 0
+#: Ports inside clusters are computed at once for one of so many nodes, and where they are no more than this.
+_WORTH, _MOST = 8, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Hierarchy(RuleScheme):
     def _port(self, at: int, vertex: int) -> int:
         own, part = self.parts.part[at], self.parts.part[vertex]
         if own == part:
-            return self.parts.ports_inside(vertex).get(at, NONE)
+            return self.parts.port_inside(at, vertex)
         goal = self.target_parts(part, self.parts.component[own])
         if len(goal) > 1:
             port = self.parts.backup_ports(part).get(at, NONE)
@@ -124,6 +126,28 @@ class Hierarchy(RuleScheme):
         return Parts(self.fabric, self.known, self.clustering)
 
     # --- tables -----------------------------------------------------------------
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        super().prepare_tables(nodes)
+        most = max(map(self.fabric.port_count, self.vertices))
+        if _WORTH * len(nodes) >= len(self.vertices) and len(self.vertices) ** 2 * most <= _MOST:
+            _ = self.parts.every_port_inside
+
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        if not links.down <= self.known.down:
+            return super().class_next_hops(at, classes, links)
+        others = ((header, self._first_hosts.get(header.label, at)) for _, header in classes)
+        return [
+            self.next_hops(at, header) if vertex == at else towards(self._port(at, vertex))
+            for header, vertex in others
+        ]
+
+    @cached_property
+    def _first_hosts(self) -> dict[int, int]:
+        """By label of the first host at a vertex that vertex."""
+        return {self.towards(vertex).label: vertex for vertex in self.vertices}
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         own = self.clustering[at]
@@ -153,10 +177,18 @@ class Hierarchy(RuleScheme):
 
     def _cluster_pattern(self, cluster: int, value: int, length: int, vertex: int) -> ForwardingClass:
         """The class of a cluster's vertices whose place begins with the ``length`` bits of ``value``."""
-        rest = self.place_bits - length
-        mask = (1 << self.vertex_bits) - (1 << rest)
-        first = self.vertex_label(self.places[cluster][0]) >> self.place_bits << self.place_bits
-        return self.pattern(first | value << rest, mask), self.towards(vertex)
+        known = self._kept.get((length, vertex))
+        if known is None:
+            rest = self.place_bits - length
+            mask = (1 << self.vertex_bits) - (1 << rest)
+            first = self.vertex_label(self.places[cluster][0]) >> self.place_bits << self.place_bits
+            self._kept[length, vertex] = known = self.pattern(first | value << rest, mask), self.towards(vertex)
+        return known
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int], ForwardingClass]:
+        """The cache of :meth:`_cluster_pattern`: classes by the length of the prefix and its vertex."""
+        return {}
 
     # --- repair -----------------------------------------------------------------
 

@@ -163,11 +163,15 @@ class RuleScheme(VertexScheme):
         found[self._class_vertices.index(at)] = DELIVER
         return found
 
+    @property
+    def one_class_each(self) -> bool:
+        """Whether :meth:`rule_classes` has one class per vertex at every node."""
+        return type(self).rule_classes is RuleScheme.rule_classes
+
     @cached_property
     def _has_one_each(self) -> bool:
         """Whether all nodes have the same classes: one per vertex."""
-        own = type(self)
-        same = own.rule_classes is RuleScheme.rule_classes and own.transit_classes is RuleScheme.transit_classes
+        same = self.one_class_each and type(self).transit_classes is RuleScheme.transit_classes
         return same and self.plain and self.fabric.relaying
 
     @cached_property

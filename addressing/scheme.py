@@ -60,6 +60,16 @@ class ChangedClasses(NamedTuple):
     fresh: Sequence[ForwardingClass]
 
 
+class Decided(NamedTuple):
+    """What a node does with packets, in columns: ``hops[which[i]]`` with those for ``labels[i]`` that arrive by
+    port ``in_ports[i]``; 0 stands for the ports that no other row of the label has."""
+
+    labels: NDArray[np.int64]
+    in_ports: NDArray[np.int64]
+    which: NDArray[np.int64]
+    hops: Sequence[NextHops]
+
+
 class LabelTooWide(ValueError):
     """The labels need more bits than the header field has; the text is one line for the user."""
 
@@ -81,6 +91,10 @@ class Scheme(ABC):
     #: True when a packet may leave a switch by the port on which it arrived, for example where two
     #: phases of a route meet.  Switches drop such packets unless their entries allow it (``may_return``).
     hairpin: ClassVar[bool] = False
+    #: True where sources write whole paths: after links fail, known or not, a source writes other headers only
+    #: into packets that would cross one, and a node does something else only with packets that would leave by
+    #: one.
+    crossing_only: ClassVar[bool] = False
 
     fabric: Fabric
     known: LinkState = field(default=ALL_UP, kw_only=True)
@@ -169,6 +183,10 @@ class Scheme(ABC):
         the control plane: they can be many.  No packet of another class matches one of these."""
         return self.forwarding_classes(at)
 
+    def decided(self, at: int) -> Decided | None:
+        """What the table of a relaying server states, where a scheme knows it at once."""
+        return None
+
     def keeps_table(self, at: int, before: Scheme) -> bool:
         """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,
         with other failures known.  Compiling it then changes nothing."""
@@ -198,6 +216,11 @@ class Scheme(ABC):
         if holds(type(self), "class_next_hops", "next_hops", "towards", "rule"):
             return self.class_next_hops(at, classes, links)
         return Scheme.class_next_hops(self, at, classes, links)
+
+    def decided_of(self, at: int) -> Decided | None:
+        """:meth:`decided`, likewise."""
+        rules = "next_hops", "transit_next_hops", "class_next_hops", "forwarding_classes", "rule", "towards"
+        return self.decided(at) if holds(type(self), "decided", *rules) else None
 
     def may_return(self, at: int, pattern: Pattern) -> bool:
         """Whether packets that the entry with ``pattern`` matches may leave switch ``at`` by their arrival

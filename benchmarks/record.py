@@ -1,11 +1,13 @@
 """Run the benchmarks of a document again, and write their output into it.
 
     python -m benchmarks.record docs/performance.md [launch relay ...]
+    python -m benchmarks.record docs/verification.md "verify links"
 
 A section has a heading, a remark of one line, a command line, and what that printed.  Runs all of them, or
-those of the benchmarks that are named.  The document is written after each, so that an interrupt loses one at
-most; one that fails leaves the section as it is, and the exit code is 1.  Beside the date stands how busy
-the processors were before it, and the processor time that a virtual machine's host gave to others (steal time).
+those of the benchmarks, or with the command lines, that are named.  The document is written after each, so that
+an interrupt loses one at most; one that fails leaves the section as it is, and the exit code is 1.  Beside the
+date stands how busy the processors were before it, and the processor time that a virtual machine's host gave to
+others (steal time).
 """
 
 from __future__ import annotations
@@ -84,15 +86,18 @@ def main() -> int:
     wanted = parser.parse_args()
     path, names = wanted.document, set(wanted.benchmark)
     text = path.read_text() if names else _MACHINE.sub(machine(), path.read_text())
-    sections = {one[2].split()[0]: one for one in _SECTION.finditer(text)}
-    if unknown := names - sections.keys():
-        parser.error(f"no section of {', '.join(sorted(unknown))}: there are {', '.join(sections)}")
+    sections = [*_SECTION.finditer(text)]
+    known = {name: one for one in sections for name in (one[2].split()[0], one[2])}
+    if unknown := names - known.keys():
+        parser.error(f"no section of {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     failed = False
-    for name in names or sections:
+    for one in sections:
+        if names and not names & {one[2].split()[0], one[2]}:
+            continue
         try:
-            text = text.replace(sections[name][0], section(sections[name][1], sections[name][2]))
+            text = text.replace(one[0], section(one[1], one[2]))
         except BenchmarkFailed as error:
-            print(f"{name}: {error}; its section is not written", file=sys.stderr)
+            print(f"{one[2]}: {error}; its section is not written", file=sys.stderr)
             failed = True
         path.write_text(text)
     return 1 if failed else 0

@@ -2,25 +2,33 @@
 
     python -m benchmarks verify [TOPOLOGY=SCHEME...]
     python -m benchmarks verify every [TOPOLOGY=SCHEME...]
+    python -m benchmarks verify links [TOPOLOGY=SCHEME...]
 
 ``tables`` compiles the tables that switches hold and the forwarding classes of servers, ``check`` proves all
 pairs over all choices.  ``each pair`` follows one packet of some pairs, with one choice at each node, as
 `dcnlab path` does, and is scaled to all pairs; ``ratio`` divides it by ``check``.  ``failure`` is the mean of
 some single links, known to the control plane, with the tables that this compiles; ``all links`` is scaled.
-``every`` proves each scheme on a network of about 1,024 servers, with tables and check only; it takes minutes.
+``every`` proves each scheme on a network of about 1,024 servers, with tables and check only, and tells the
+memory at most; it takes minutes.  ``links`` proves each network after the failure of each single link, known to
+the control plane, in as many processes as there are processors; it takes half an hour.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+import resource
 import sys
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from dcnlab.verifier.checking import Report
 from dcnlab.verifier.offline import Offline, Tables
 from dcnlab.verifier.pairs import Compiled
+from dcnlab.verifier.sweep import Question, sweep
 from topos.graph import LinkState
 from topos.registry import fabric
 
@@ -31,10 +39,13 @@ EVERY = (
     "fattree:16=tz", "fattree:16=hier", "torus:32x32=dor", "torus:32x32=greedy", "torus:32x32=pow",
     "torus:32x32=min-ad", "dragonfly:8,4,4=valiant", "hypercube:10=permsort",
     "hypercube:10=vertex-transitive", "smallworld:32x32,clusters=4x4=hrsw",
-    "smallworld:32x32,clusters=4x4=hrsw-set", "dcell:5,2=dfr", "borel:47,2,1,2=cr", "borel:47,2,1,2=cr-bfs",
-    "borel:47,2,1,2=twophase", "hdcube:12,2=dcube", "hdcube:12,2=dcube-shortest", "bcube:32,1=brp",
+    "smallworld:32x32,clusters=4x4=hrsw-set", "smallworld:32x32,clusters=1x1=hrsw", "dcell:5,2=dfr",
+    "borel:47,2,1,2=cr", "borel:47,2,1,2=cr-bfs", "borel:47,2,1,2=twophase", "hdcube:12,2=dcube",
+    "hdcube:12,2=dcube-shortest", "bcube:32,1=brp",
     "torus:32x32=wmgr-cayley",
 )  # fmt: skip
+#: Networks of 1,024 servers whose links fail one by one.
+LINKS = ("fattree:16=ecmp", "torus:32x32=dor", "bcube:32,1=brp")
 _PAIRS, _LINKS = 300, 4
 
 
@@ -72,10 +83,37 @@ def whole(topology: str, text: str) -> str:
     """A line of the table of all schemes."""
     scheme = bind(text, fabric(topology))
     _, report, tables, check = proved(scheme)
+    gibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
-        f"{topology:30} {text:17} {scheme.fabric.servers:5,} {report.states:>10,} {tables:7.2f} {check:6.2f} "
-        f"{'holds' if report.held else 'violated'}"
+        f"{topology:30} {text:17} {scheme.fabric.servers:7,} {report.states:>11,} {tables:8.2f} {check:7.2f} "
+        f"{gibibytes:10.1f} {'holds' if report.held else 'violated'}"
     )
+
+
+def processor() -> float:
+    """Processor seconds of this process and of those that have ended."""
+    every = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in every)
+
+
+def each_link(topology: str, text: str) -> str:
+    """A line of the table of failures."""
+    scheme = bind(text, fabric(topology))
+    begin, before = time.perf_counter(), processor()
+    found = [outcome.held for outcome in sweep(scheme, Question("links"), text)]
+    took = time.perf_counter() - begin
+    return (
+        f"{topology:16} {text:9} {scheme.fabric.servers:7,} {len(found):>6,} {took / 60:8.1f} "
+        f"{(processor() - before) / 60:18.1f} {'holds' if all(found) else f'violated {found.count(False):,}'}"
+    )
+
+
+def lines(function: Callable[[str, str], str], chosen: Sequence[str]) -> None:
+    """Print a line per network, each from a process of its own: what one has needed is not counted again."""
+    context = multiprocessing.get_context("fork")
+    for one in chosen:
+        with ProcessPoolExecutor(1, context) as alone:
+            print(alone.submit(function, *one.rsplit("=", 1)).result(), flush=True)
 
 
 def measure(topology: str, text: str) -> str:
@@ -93,9 +131,12 @@ def main() -> None:
     """Print a line per network; the first network is proved once before, so that no compilation is measured."""
     measure("fattree:4", "ecmp")
     if sys.argv[1:2] == ["every"]:
-        print("network scheme  servers  states  tables s  check s")
-        for one in sys.argv[2:] or EVERY:
-            print(whole(*one.rsplit("=", 1)), flush=True)
+        print(f"{'network':30} {'scheme':17} servers      states tables s check s memory GiB")
+        lines(whole, sys.argv[2:] or EVERY)
+        return
+    if sys.argv[1:2] == ["links"]:
+        print(f"{'network':16} {'scheme':9} servers  links  minutes  processor minutes")
+        lines(each_link, sys.argv[2:] or LINKS)
         return
     chosen = sys.argv[1:] or DEFAULT
     print("network scheme  pairs  states  tables s  check s  each pair s  ratio  failure s  all links s")

@@ -15,7 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from addressing.algorithms.shortest_paths import one_of
+import numpy as np
+
+from addressing.algorithms.deciding import descending
+from addressing.algorithms.shortest_paths import ShortestPaths, one_of
 from topos.fabric import Fabric
 from topos.graph import NONE, LinkState
 
@@ -123,6 +126,33 @@ class Parts:
         if key not in self._trees:
             self._trees[key] = self.extend_tree({node: NONE for part in goal for node in self.members[part]})
         return self._trees[key]
+
+    def port_inside(self, at: int, target: int) -> int:
+        """The port of a node on a shortest path inside its part to the node ``target``; NONE at that itself."""
+        if (every := vars(self).get("every_port_inside")) is not None:
+            return every[at][self._ranks[target]]
+        return self.ports_inside(target).get(at, NONE)
+
+    @cached_property
+    def every_port_inside(self) -> dict[int, list[int]]:
+        """By node the answers of :meth:`port_inside` for all nodes in ascending order; NONE in other parts."""
+        nodes, of = np.array([*self._ranks]), np.array(self.part)
+        ends = self.fabric.link_ends[:, [0, 2]]
+        between = np.flatnonzero(of[ends[:, 0]] != of[ends[:, 1]]).tolist()
+        paths = ShortestPaths(self.fabric, self.down.fail(between))
+        onward = np.full((len(nodes), max(map(self.fabric.port_count, self._ranks))), NONE)
+        for node, rank in self._ranks.items():
+            for end, port in self.adjacency[node]:
+                if self.part[end] == self.part[node]:
+                    onward[rank, port - 1] = self._ranks[end]
+        found = descending(paths.from_nodes(nodes)[nodes], onward)
+        return dict(zip(self._ranks, found.tolist(), strict=True))
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        """The nodes of clusters, numbered in ascending order."""
+        nodes = (node for node, cluster in enumerate(self.cluster) if cluster != NONE)
+        return {node: rank for rank, node in enumerate(nodes)}
 
     def ports_inside(self, target: int) -> Ports:
         """Per node of the same part: on a shortest path inside it to the node ``target``."""

@@ -1,4 +1,4 @@
-"""Decisions of rules on Cayley graphs that read the arrival port, for all vertices and targets at once."""
+"""Decisions for all vertices and targets at once: of rules that read the arrival port, of shortest paths."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from topos.graph import NONE
 
 Bytes = NDArray[np.int8]
+Shorts = NDArray[np.int16]
 Longs = NDArray[np.int64]
 
 
@@ -36,10 +37,10 @@ def arriving(letters: Bytes, ends: Longs, back: Longs) -> NDArray[np.bool_]:
     return found
 
 
-def descending(distances: NDArray[np.int32], ends: Longs) -> Bytes:
+def descending(distances: NDArray[np.int32], ends: Longs) -> Shorts:
     """``[v, t]``: the first letter from v that leads nearer to t, NONE where there is none; ``distances[v, t]``
     is negative where there is no path."""
-    first = np.full(distances.shape, NONE, np.int8)
+    first = np.full(distances.shape, NONE, np.int16)
     for letter in range(ends.shape[1], 0, -1):
         there = ends[:, letter - 1]
         onward = distances[there]

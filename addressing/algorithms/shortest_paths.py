@@ -85,10 +85,20 @@ class ShortestPaths:
             if hops == wanted and self.fabric.link_at(at, port) not in links.down:
                 yield port
 
+    def following_to(self, node: int) -> IntArray:
+        """Per node the neighbour by the first of :meth:`next_hop_ports` to ``node``; NONE where there is none."""
+        start, peer = self._rows
+        hops = self.distances_to(node)
+        near = np.repeat(np.arange(self.fabric.size), np.diff(start))
+        nearer = np.flatnonzero((hops[peer] >= 0) & (hops[peer] == hops[near] - 1))[::-1]
+        found = np.full(self.fabric.size, NONE, dtype=np.int32)
+        found[near[nearer]] = peer[nearer]  # of several ports the first is written last
+        return found
+
     def from_each(self, sources: int) -> IntArray:
         """Hops from each of the first ``sources`` nodes: one row per node, one column per source;
         UNREACHABLE without a path."""
-        return self._from(np.arange(sources))
+        return self.from_nodes(np.arange(sources))
 
     def following(self, before: ShortestPaths, hops: IntArray) -> IntArray:
         """The same, where ``hops`` is what ``before`` gives, which has a part of these failures.
@@ -109,10 +119,10 @@ class ShortestPaths:
                 others = (hops[ends] == hops[far] - 1).any(axis=0)
                 concerned |= (hops[near] >= 0) & (hops[far] == hops[near] + 1) & ~others
         columns = np.flatnonzero(concerned)
-        found[:, columns] = self._from(columns)
+        found[:, columns] = self.from_nodes(columns)
         return found
 
-    def _from(self, sources: NDArray[np.int64]) -> IntArray:
+    def from_nodes(self, sources: NDArray[np.int64]) -> IntArray:
         """Hops from some nodes, a column each: breadth first from all at once, with a bit per source."""
         start, peer = self._rows
         linked = np.flatnonzero(np.diff(start))

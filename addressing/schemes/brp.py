@@ -34,6 +34,7 @@ class Brp(SourceRouted):
     summary: ClassVar[str] = "BCube source routing over k+1 parallel paths"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 4"
     ordered_by_distance = True
+    crossing_only: ClassVar[bool] = True
 
     multipath: bool = param("balance flows over parallel paths", default=False)
     paths: int | None = param("largest number of parallel paths; all by default", low=1, default=None)

@@ -21,7 +21,7 @@ from addressing.algorithms.deciding import Bytes, arriving, descending
 from addressing.algorithms.rings import Ring, ring_word
 from addressing.header import DELIVER, Forward, Header, NextHops
 from addressing.rule import RuleScheme, towards
-from addressing.scheme import ForwardingClass
+from addressing.scheme import Decided, ForwardingClass
 from addressing.table import InOrder
 from topos.families.borel import Borel
 from topos.family import Family, param
@@ -148,7 +148,7 @@ class Cr(RuleScheme):
         letters = np.stack([self._letters(v, [NONE, *ends[v].tolist()]) for v in range(family.vertices)])
         distances = self.shortest_paths.from_each(len(nodes))[: len(nodes)]
         arrives = arriving(letters, up, np.array(family.inverses))
-        return np.where(arrives, letters, descending(distances, up)[:, None, :])
+        return np.where(arrives, letters, descending(distances, up)[:, None, :].astype(np.int8))
 
     def _letters(self, at: int, before: list[int]) -> Bytes:
         """The letters of the rule at a vertex, by the vertex that a packet comes from, and target."""
@@ -183,6 +183,19 @@ class Cr(RuleScheme):
         found = [towards(port) for port in chosen]
         found[len(chosen) - len(there) + self._by_label.index(at)] = DELIVER
         return found
+
+    def decided(self, at: int) -> Decided | None:
+        ports = self._prepared_ports
+        if ports is None:
+            return None
+        there, exceptions = ports[at][:, self._by_label].T, self._exceptions(at)
+        places, before = np.nonzero(exceptions)
+        labels = np.array([*map(self.vertex_label, self._by_label)])
+        chosen = np.concatenate([there[:, 1:][exceptions], there[:, 0]]).astype(np.int64) - NONE
+        hops = [*map(towards, range(NONE, 1 + len(self.ring.family.letters))), DELIVER]
+        chosen[len(places) + self._by_label.index(at)] = len(hops) - 1
+        arrivals = np.concatenate([before + 1, np.zeros_like(labels)])
+        return Decided(np.concatenate([labels[places], labels]), arrivals, chosen, hops)
 
     def _exceptions(self, at: int) -> NDArray[np.bool_]:
         """Per vertex in the order of labels the ports whose packets leave by another port than others."""

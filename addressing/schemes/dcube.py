@@ -147,6 +147,7 @@ class DCube(DCubeRouted):
     summary: ClassVar[str] = "DCube source routing by the paper's Algorithms 1 to 3"
     source: ClassVar[str] = "Guo et al., DCube, section 4, Algorithms 1, 2 and 3"
     ordered_by_distance = True
+    crossing_only: ClassVar[bool] = True
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing.algorithms.dcube_paths import disjoint_switch_paths, path_along
 from addressing.schemes.dcube import DCubeRouted
 from addressing.source import ServerPath
@@ -27,6 +30,7 @@ class DCubeShortest(DCubeRouted):
     summary: ClassVar[str] = "DCube source routing over shortest paths, on any of its cubes"
     source: ClassVar[str] = "Guo et al., DCube, section 4; shortest where Algorithm 3 is not"
     ordered_by_distance = True
+    crossing_only: ClassVar[bool] = True
 
     multipath: bool = param("balance flows over parallel paths", default=False)
     paths: int | None = param("largest number of parallel paths; all by default", low=1, default=None)
@@ -38,6 +42,26 @@ class DCubeShortest(DCubeRouted):
     @property
     def max_paths(self) -> int | None:
         return self.paths if self.multipath else 1
+
+    def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        if self.known or self.multipath:
+            return None
+        hops, following = (
+            self.intact_paths.distances_to(destination), self.intact_paths.following_to(destination)
+        )  # fmt: skip
+        servers, last = self.fabric.servers, self.tag_bits - self.code_bits
+        tags, exits = np.zeros((2, self.fabric.size), np.int64)
+        tags[destination] = self._packed((), destination)
+        for far in range(1, int(hops.max()) + 1):
+            here = np.flatnonzero(hops == far)
+            there = following[here]
+            across = (here < servers) & (there < servers)
+            exit_first = (here % self.cube.n + 1) << last | tags[there] >> self.code_bits
+            tags[here] = np.where(across, exit_first, tags[there])
+            exits[here] = exits[there] + across
+        if exits[:servers].max() > self.max_hops:
+            return None
+        return np.array([*map(self.label, range(servers))]), tags[:servers]
 
     def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         here, there = self.cube.address(source), self.cube.address(destination)

@@ -11,7 +11,7 @@ recognises packets of its own hosts by the arrival port, and takes their tag as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -19,12 +19,12 @@ from typing import ClassVar
 import numpy as np
 
 from addressing.broken import Case
-from addressing.header import Forward, Header, Pattern
-from addressing.rule import RuleScheme, State, Step, repair
+from addressing.header import Forward, Header, NextHops, Pattern, only
+from addressing.rule import RuleScheme, State, Step
 from addressing.scheme import ForwardingClass
 from topos.families.borel import Borel
 from topos.family import Family
-from topos.graph import NONE, LinkState
+from topos.graph import ALL_UP, NONE, LinkState
 
 Word = tuple[int, ...]
 
@@ -165,9 +165,17 @@ class TwoPhase(RuleScheme):
     # --- tables -----------------------------------------------------------------------------
 
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
-        rules = (pattern for pattern, _ in self.rule_classes(at))
-        yield from repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
-        yield from self._second_phase(at)
+        yield from super().transit_classes(at)
+        yield from self._second_phase[at == self.vertices[0]]
+
+    def class_next_hops(
+        self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
+    ) -> list[NextHops]:
+        if self.known or links:
+            return super().class_next_hops(at, classes, links)
+        return [
+            self._onward[header.tag] if header.tag else self.next_hops(at, header) for _, header in classes
+        ]
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Phase 1: one entry per other class, and one per vertex of the own class."""
@@ -198,18 +206,28 @@ class TwoPhase(RuleScheme):
         for _, port in self.hosts(at):
             yield replace(pattern, in_port=port), replace(header, in_port=port)
 
-    def _second_phase(self, at: int) -> Iterator[ForwardingClass]:
-        """One class per letter of a stored path.
+    @cached_property
+    def _second_phase(self) -> tuple[list[ForwardingClass], list[ForwardingClass]]:
+        """One class per letter of a stored path: with headers for the first vertex, and for the second, which
+        serve at the first.
 
         Switches match the arrival port as well, so that a host's own source address is not taken for a
         path."""
-        family = self.borel
-        label = self.towards(self.vertices[0] if self.vertices[0] != at else self.vertices[1])
+        family, everything = self.borel, (1 << self.tag_bits) - 1
+        first, second = map(self.towards, self.vertices[:2])
+        found: tuple[list[ForwardingClass], list[ForwardingClass]] = [], []
         for j, word in enumerate(self.paths):
             for done in range(1, len(word)):
                 tag = j << self._step_bits | done
                 arrival = 0 if self.fabric.relaying else family.port_of(family.inverses[word[done - 1] - 1])
-                yield (
-                    Pattern(tag=tag, tag_mask=(1 << self.tag_bits) - 1, in_port=arrival),
-                    replace(label, tag=tag, in_port=arrival),
-                )
+                pattern = Pattern(tag=tag, tag_mask=everything, in_port=arrival)
+                for classes, header in zip(found, (first, second), strict=True):
+                    classes.append((pattern, replace(header, tag=tag, in_port=arrival)))
+        return found
+
+    @cached_property
+    def _onward(self) -> dict[int, NextHops]:
+        """By tag the next hops in phase 2, the same at all nodes, while no link is down."""
+        steps = ((j, done) for j, word in enumerate(self.paths) for done in range(1, len(word)))
+        forwards = {j << self._step_bits | done: self._along(j, done) for j, done in steps}
+        return {tag: only(forward) for tag, forward in forwards.items() if forward is not None}

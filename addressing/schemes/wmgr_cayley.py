@@ -18,7 +18,7 @@ these are between a sixth (bubble-sort graph) and two fifths of the entries of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -35,7 +35,7 @@ from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass, Scheme
 from topos.bases.cayley import CayleyGraph
 from topos.family import Family, param
-from topos.graph import LinkState
+from topos.graph import NONE, LinkState
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class WmgrCayley(RuleScheme):
 
     def with_failures(self, links: LinkState) -> Scheme:
         bound = super().with_failures(links)
-        vars(bound).update(structure=self.structure, _letter=self._letter)  # failures do not change them
+        same = {"structure": self.structure, "_letter": self._letter, "_nodes": self._nodes}
+        vars(bound).update(same)  # failures do not change them
         return bound
 
     @cached_property
@@ -134,7 +135,30 @@ class WmgrCayley(RuleScheme):
 
         return lru_cache(maxsize=1 << 16)(first)
 
+    def rule_ports(self, at: int) -> Sequence[int] | None:
+        if not self.one_class_each:
+            return None
+        coding, port_to = self.structure.coding, self._ports_at(at)
+        found = [NONE] * self.fabric.size
+        for element in range(len(coding.labels)):
+            found[self._nodes[element]] = port_to(element) or NONE
+        return found
+
+    @cached_property
+    def _nodes(self) -> list[int]:
+        """By element the node of its vertex."""
+        return [self._vertex(element) for element in range(self.structure.group.order)]
+
+    @property
+    def one_class_each(self) -> bool:
+        # Servers compute: fewer classes serve switches only.
+        own = type(self).rule_classes is WmgrCayley.rule_classes
+        return own and self.fabric.relaying and not self.fabric.switches
+
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
+        if self.one_class_each:
+            yield from self.each_vertex(at)
+            return
         coding = self.structure.coding
         port_to = self._ports_at(at)
 

@@ -13,7 +13,7 @@ from operator import is_
 import numpy as np
 
 from addressing.header import Deliver, Forward, NextHops, Pattern
-from addressing.scheme import Scheme
+from addressing.scheme import Decided, Scheme
 from addressing.table import Entry
 from dcnlab.verifier import kernel
 from dcnlab.verifier.kernel import Flags, Longs
@@ -114,6 +114,18 @@ class _Shape:
         return cls(patterns, np.array(groups, np.int64).reshape(-1, 5), np.array(columns, np.int64).T)
 
 
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The table of a node as the kernel has it, with groups numbered from 0, and whether the arrival port
+    matters."""
+
+    node: int
+    groups: Longs
+    rows: Longs
+    behaviours: Longs
+    by_port: bool
+
+
 class Store:
     """The tables of nodes in one hash table.  Those of some nodes can be replaced until :meth:`restore`."""
 
@@ -130,20 +142,36 @@ class Store:
 
     def add(self, tables: Mapping[int, Sequence[Entry]], back: Back) -> None:
         """Set the tables of nodes; ``back`` says which entries let packets leave by their arrival port."""
+        self._append(self._columns(node, entries, back(node, entries)) for node, entries in tables.items())
+
+    def add_decided(self, bits: int, tables: Mapping[int, Decided]) -> None:
+        """Set what servers do with packets, whose labels have so many bits."""
+        whole = (1 << bits) - 1
+        groups = np.array([[whole, 0, 1, bits + 1, 0], [whole, 0, 0, bits, 1]])
+        self._append(
+            _Columns(
+                node, groups, np.stack([at.in_ports == 0, at.labels, 0 * at.labels, at.in_ports], axis=1),
+                self._behaviours.numbers(at.hops, [True] * len(at.hops))[at.which], True,
+            )
+            for node, at in tables.items()
+        )  # fmt: skip
+
+    def _columns(self, node: int, entries: Sequence[Entry], returns: Sequence[bool]) -> _Columns:
+        shape = self._shape(entries)
+        behaviours = self._behaviours.numbers([entry.next_hops for entry in entries], returns)
+        by_port = not all(returns) or bool(shape.groups[:, 2].any())
+        return _Columns(node, shape.groups, shape.rows, behaviours, by_port)
+
+    def _append(self, tables: Iterable[_Columns]) -> None:
         first, groups = len(self._groups), list[Longs]()
         rows, behaviours = list[Longs](), list[Longs]()
-        for node, entries in tables.items():
-            shape, returns = self._shape(entries), back(node, entries)
-            numbered = shape.groups.copy()
-            numbered[:, 4] += first
-            groups.append(numbered)
-            of_node = shape.rows.copy()
-            of_node[:, 0] += first
-            rows.append(of_node)
-            behaviours.append(self._behaviours.numbers([entry.next_hops for entry in entries], returns))
-            self._of[node] = first, first + len(numbered)
-            self.by_port[node] = not all(returns) or bool(numbered[:, 2].any())
-            first += len(numbered)
+        for one in tables:
+            groups.append(one.groups + [0, 0, 0, 0, first])
+            rows.append(one.rows + [first, 0, 0, 0])
+            behaviours.append(one.behaviours)
+            self._of[one.node] = first, first + len(one.groups)
+            self.by_port[one.node] = one.by_port
+            first += len(one.groups)
         self._groups = np.concatenate([self._groups, *groups])
         self._insert(np.concatenate([_NO_ROWS, *rows]), np.concatenate([_NO_NUMBERS, *behaviours]))
 

@@ -149,8 +149,9 @@ class Work(NamedTuple):
     number: Longs
     #: node, port, label, tag of each state.
     states: Longs
-    #: Copies: from and to.
+    #: Copies in the order of the states that they come from: from and to, and the place of the port.
     copies: Longs
+    places: Longs
     flags: Bytes
     #: The node where packets of a state arrive, NOWHERE or SEVERAL.
     host: Longs
@@ -159,15 +160,16 @@ class Work(NamedTuple):
     into: Longs
     order: Longs
     before: Longs
+    queue: Longs
 
 
 def room(size: int) -> Work:
     """Room for ``size`` states and four times as many copies."""
     return Work(
         np.full(2 * size, -1), np.zeros(2 * size, np.int64), np.zeros((size, 4), np.int64),
-        np.zeros((4 * size, 2), np.int64), np.zeros(size, np.uint8), np.zeros(size, np.int64),
-        np.zeros(size, np.int64), np.zeros(size + 2, np.int64), np.zeros(size, np.int64),
-        np.zeros(4 * size, np.int64),
+        np.zeros((4 * size, 2), np.int64), np.zeros(4 * size, np.int64), np.zeros(size, np.uint8),
+        np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size + 2, np.int64),
+        np.zeros(size, np.int64), np.zeros(4 * size, np.int64), np.zeros(size, np.int64),
     )  # fmt: skip
 
 
@@ -219,6 +221,7 @@ def _leaves(
         return FULL
     work.copies[copies, 0] = state
     work.copies[copies, 1] = number
+    work.places[copies] = place
     return max(count, number + 1)
 
 
@@ -357,15 +360,14 @@ def _solve(work: Work, count: int, copies: int) -> None:
         there = work.copies[i, 1] + 1
         work.before[work.into[there]] = work.copies[i, 0]
         work.into[there] += 1
-    # ``copies`` is not needed any more: its first column is the queue.
     filled = 0
     for state in range(count):
         if not work.left[state]:
-            work.copies[filled, 0] = state
+            work.queue[filled] = state
             filled += 1
     done = 0
     while done < filled:
-        state = work.copies[done, 0]
+        state = work.queue[done]
         done += 1
         for i in range(work.into[state], work.into[state + 1]):
             before = work.before[i]
@@ -373,7 +375,7 @@ def _solve(work: Work, count: int, copies: int) -> None:
             _meets(work, before, work.host[state])
             work.left[before] -= 1
             if not work.left[before]:
-                work.copies[filled, 0] = before
+                work.queue[filled] = before
                 filled += 1
     if filled < count:
         _settle(work, count)

@@ -6,14 +6,14 @@ meet a table that has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from addressing.header import Header
+from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme, holds
 from addressing.schemes.shortest import Shortest
@@ -21,6 +21,7 @@ from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier import kernel
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
 from dcnlab.verifier.compiled import Store, network
+from dcnlab.verifier.crossings import Crossings, Ints, crossed
 from dcnlab.verifier.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.offline import Offline, Place, Tables
 from dcnlab.verifier.search import LOOPS, LOST
@@ -28,6 +29,8 @@ from topos.fabric import Fabric
 from topos.graph import LinkState
 
 _ROOM, _ASKED = 1 << 14, 1 << 12
+#: What a scheme states of the headers that sources write.
+_HEADERS = "headers", "candidate_paths", "tag_of", "label"
 
 
 class Compiled:
@@ -47,18 +50,17 @@ class Compiled:
         self._in_part = self._servers
         if type(self.scheme).usual_classes is Scheme.usual_classes:
             self._in_part = range(0)
-        self.entries = {
-            node: compile_table(self.scheme, node, self.scheme.known, usual=True).entries
-            for node in self._servers
-        }
-        self.entries |= {node: whole[node].entries for node in whole.switches}
-        self.store.add(self.entries, self._model.may_return)
+        self.entries = _Entries(whole)
+        at_once = {node: self.scheme.decided_of(node) for node in self._servers if node not in self._in_part}
+        decided = {node: found for node, found in at_once.items() if found is not None}
+        self.store.add_decided(self.scheme.label_bits, decided)
+        compiled = {node: self.entries[node] for node in (*self._servers, *whole.switches) if node not in decided}
+        self.store.add(compiled, self._model.may_return)
         self.store.ask_more(self._in_part)
         self._asked[self._in_part] = True
         if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
             self.store.by_port[: self.fabric.servers] = True
         self._network: kernel.Network | None = None
-        self._found: _Found | None = None
 
     @contextmanager
     def _in_place(self, model: Offline) -> Iterator[dict[int, tuple[Entry, ...]]]:
@@ -94,24 +96,69 @@ class Compiled:
 
     def check(self, model: Offline, losses: bool = True) -> Report:
         """As :meth:`Check.pairs` of all pairs; ``model`` has the tables of this scheme, with other failures."""
+        base = self._base  # before nodes do something else
+        if not model.links:
+            return base.report(losses)
+        crossings = self._crossings if self._crossing_only and base.held else None
         with self._in_place(model) as changed:
-            if model.links and self._base().held:
-                concerned, states = self._base().concerned(model, changed)
-                found = _Found(self, model, concerned)
-                found.states += states
+            if not base.held:
+                found = _Found(self, model)
+            elif crossings is not None and all(self._left_by(model.links, *one) for one in changed.items()):
+                found = _Found(self, model, crossings.sources(model.links.down))
             else:
-                found = _Found(self, model) if model.links else self._base()
+                concerned, states = base.concerned(model, changed)
+                found = _Found(self, model, dict.fromkeys(concerned))
+                found.states += states
             return found.report(losses)
 
+    def intact(self) -> Report:
+        """As :meth:`check` while all links are up, with all that checks of failures are compared with."""
+        if self._crossing_only and self._base.held:
+            _ = self._crossings
+        return self._base.report(losses=True)
+
+    @cached_property
     def _base(self) -> _Found:
-        if self._found is None:
-            self._found = _Found(self, self._model)
-        return self._found
+        return _Found(self, self._model)
+
+    @property
+    def _crossing_only(self) -> bool:
+        return self.scheme.crossing_only and holds(type(self.scheme), "crossing_only", "next_hops", *_HEADERS)
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        """The pairs whose packets cross a link while all are up."""
+        links, rows = self.fabric.adjacency.link.astype(np.int64), list[Ints]()
+        used = np.zeros(len(links), np.bool_)
+        for destination in self._base.destinations:
+            starts = self._base.starts(destination)
+            visited = self._visit(self._model, starts, used)
+            met = crossed(self._work, len(starts), *visited, links)
+            columns = met[:, 1], starts[met[:, 0], 0], np.full(len(met), destination)
+            rows.append(np.stack(columns, axis=1).astype(np.int32))
+        return Crossings(rows)
+
+    def _left_by(self, links: LinkState, node: int, entries: Sequence[Entry]) -> bool:
+        """Whether a node does something else only with packets that left by one of some links."""
+        before, down = self.entries[node], links.down
+        changed = [(old, new) for old, new in zip(before, entries, strict=False) if old != new]
+        ports = ([a.port for a, _ in old.next_hops if isinstance(a, Forward)] for old, _ in changed)
+        return (
+            len(before) == len(entries)
+            and all(old.pattern == new.pattern for old, new in changed)
+            and all(any(self.fabric.link_at(node, port) in down for port in some) for some in ports)
+        )
 
     # --- searches ---------------------------------------------------------------
 
     def search(self, model: Offline, starts: Longs, used: Flags) -> tuple[Bytes, Longs, int]:
         """What becomes of each start: flags, and the node where it arrives; and how many states that took."""
+        states, _ = self._visit(model, starts, used)
+        order = self._work.order[: len(starts)]
+        return self._work.flags[order], self._work.host[order], states
+
+    def _visit(self, model: Offline, starts: Longs, used: Flags) -> tuple[int, int]:
+        """Search what starts reach: how many states and copies."""
         tables, behaviours = self.store.arrays()
         if self._network is None:
             by_port, bits = self.store.by_port, self.scheme.tag_bits
@@ -129,23 +176,44 @@ class Compiled:
                     self._ask(model, *state)
                 tables, behaviours = self.store.arrays()
             else:
-                order = self._work.order[: len(starts)]
-                return self._work.flags[order], self._work.host[order], states
+                return states, copies
 
     def _ask(self, model: Offline, node: int, port: int, label: int, tag: int) -> None:
         ((hops, _),) = model.decisions(node, Header(label, tag, port))
         self.store.entry(node, label, tag, port, hops)
 
 
+class _Entries(dict[int, tuple[Entry, ...]]):
+    """The entries of nodes, those of servers for packets of the usual classes; each is asked for once."""
+
+    def __init__(self, whole: Tables) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def __missing__(self, node: int) -> tuple[Entry, ...]:
+        if node in self._whole.switches:
+            self[node] = found = self._whole[node].entries
+        else:
+            scheme = self._whole.scheme
+            self[node] = found = compile_table(scheme, node, scheme.known, usual=True).entries
+        return found
+
+
 class _Found:
     """What becomes of the packets of all pairs, or of those for some destinations."""
 
-    def __init__(self, compiled: Compiled, model: Offline, destinations: Iterable[int] | None = None) -> None:
+    def __init__(
+        self, compiled: Compiled, model: Offline, sources: Mapping[int, Longs | None] | None = None
+    ) -> None:
+        """``sources`` by destination, None for all; all destinations by default."""
         self._model, self._scheme, self._compiled = model, model.scheme, compiled
         self._endpoints = np.array(self._scheme.endpoints())
         self._plain = type(self._scheme).headers is Scheme.headers
         self._alone = next(model.knowing_more(), None) is not None
-        self.destinations = self._endpoints.tolist() if destinations is None else list(destinations)
+        self._sources: Mapping[int, Longs | None] = sources or {}
+        if sources is None:
+            self._sources = dict.fromkeys(self._endpoints.tolist())
+        self.destinations = list(self._sources)
         size = int(self._endpoints[-1]) + 1
         #: By destination and source.
         self.flags: dict[int, Bytes] = {}
@@ -154,35 +222,35 @@ class _Found:
         #: By destination the places of ports by which packets leave.
         self._used = np.zeros((len(self.destinations), len(model.fabric.adjacency.peer)), np.bool_)
         for row, destination in enumerate(self.destinations):
-            starts = self._starts(destination)
+            starts = self.starts(destination)
             found, hosts, states = compiled.search(model, starts, self._used[row])
             self.states += states
             flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
             sources = starts[:, 0]
             np.bitwise_or.at(flags, sources, found)
             np.logical_or.at(wrong, sources, (hosts != destination) & (hosts != kernel.NOWHERE))
-            silent = np.ones(size, np.bool_)
-            silent[sources] = False
-            flags[silent] = LOST
-            flags[destination] = 0
+            flags[np.setdiff1d(self._sending(destination), sources)] = LOST
             self.flags[destination], self.wrong[destination] = flags, wrong
 
-    def _starts(self, destination: int) -> Longs:
+    def _sending(self, destination: int) -> Longs:
+        sources = self._sources[destination]
+        return self._endpoints[self._endpoints != destination] if sources is None else sources
+
+    def starts(self, destination: int) -> Longs:
+        """The packets of the sources as rows of node, port, label and tag."""
+        sources = self._sending(destination)
         if self._plain:
-            sources = self._endpoints[self._endpoints != destination]
             starts = np.zeros((len(sources), 4), np.int64)
             starts[:, 0], starts[:, 2] = sources, self._scheme.label(destination)
             return starts
-        known = not self._alone and holds(type(self._scheme), "headers_to", "headers")
+        known = not self._alone and holds(type(self._scheme), "headers_to", *_HEADERS)
         sent = self._scheme.headers_to(destination) if known else None
         if sent is not None:
-            sources = self._endpoints[self._endpoints != destination]
             zeros = np.zeros(len(sources), np.int64)
             return np.stack([sources, zeros, sent[0][sources], sent[1][sources]], axis=1)
         rows = [
             (source, 0, header.label, header.tag)
-            for source in self._endpoints.tolist()
-            if source != destination
+            for source in sources.tolist()
             for header in self._model.headers(source, destination)
         ]
         return np.array(rows, np.int64).reshape(-1, 4)

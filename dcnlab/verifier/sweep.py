@@ -131,7 +131,7 @@ class Proofs:
 
     def intact(self) -> Report:
         """What is found while all links are up."""
-        return self.pairs(Offline(self.whole))
+        return self.pairs(Offline(self.whole)) if self._compiled is None else self._compiled.intact()
 
     def pairs(self, model: Offline, losses: bool = True) -> Report:
         """What :meth:`Check.pairs` finds of all pairs."""

@@ -124,3 +124,20 @@ def test_tables_compiled_again_in_part_are_those_compiled_whole(
     after.prepare_tables(deciding(after) * 4)
     for at in deciding(intact):
         assert recompiled(after, compile_table(intact, at), intact) == compile_table(slow, at, slow.known)
+
+
+def test_ports_known_at_once_are_those_of_the_rule() -> None:
+    met = set[str]()
+    for spec, text in PLAIN:
+        scheme = bound(spec, text)
+        assert isinstance(scheme, RuleScheme)
+        for at in deciding(scheme):
+            ports = scheme.rule_ports(at)
+            if ports is None:
+                continue
+            met.add(text)
+            for case in scheme.cases(at):
+                forward = scheme.rule(at, case.vertex, case.header)
+                assert forward is not None
+                assert forward.port == ports[case.vertex]
+    assert met >= {"vertex-transitive", "wmgr-cayley:order=search"}

@@ -186,3 +186,23 @@ def test_clusters_of_any_network_are_connected(spec: str, text: str) -> None:
 def test_impossible_clusters_are_refused(spec: str, text: str) -> None:
     with pytest.raises(SpecError, match=r"blocks must divide|is not a grid|has 9 nodes"):
         schemes.bind(text, built(spec))
+
+
+@pytest.mark.parametrize("spec", [*WORLDS, "smallworld:6x6", "torus:4x4", "fattree:4"])
+def test_ports_inside_clusters_computed_at_once_are_those_of_single_searches(spec: str) -> None:
+    fabric = built(spec)
+    whole = hierarchy("hrsw" if spec.startswith("small") else "hier:clusters=3", fabric)
+    ends = fabric.link_ends[:, [0, 2]].min(axis=1)
+    links = np.flatnonzero(ends >= (0 if fabric.relaying else fabric.servers)).tolist()
+    for down in ((), random.Random(1).sample(links, 2), random.Random(2).sample(links, len(links) // 3)):
+        slow, prepared = (whole.with_failures(LinkState(frozenset(down))) for _ in range(2))
+        assert isinstance(slow, Hierarchy)
+        assert isinstance(prepared, Hierarchy)
+        prepared.prepare_tables(prepared.vertices)
+        assert "every_port_inside" in vars(prepared.parts)
+        for at in prepared.vertices:
+            assert compile_table(prepared, at, prepared.known) == compile_table(slow, at, slow.known)
+            for vertex in prepared.vertices:
+                if slow.parts.part[at] == slow.parts.part[vertex]:
+                    one = slow.parts.ports_inside(vertex)[at]
+                    assert prepared.parts.port_inside(at, vertex) == one

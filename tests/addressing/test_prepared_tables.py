@@ -90,4 +90,11 @@ def test_decisions_computed_for_all_nodes_at_once_are_those_of_the_rule(spec: st
         prepared.prepare_tables(range(fabric.size))
         assert "_ports" in vars(prepared)
         for at in range(fabric.size):
-            assert compile_table(prepared, at, down) == compile_table(slow, at, down)
+            table = compile_table(slow, at, down)
+            assert compile_table(prepared, at, down) == table
+            decided = prepared.decided_of(at)
+            assert decided is not None
+            rows = zip(decided.labels.tolist(), decided.in_ports.tolist(), decided.which.tolist(), strict=True)
+            assert {(label, port): decided.hops[which] for label, port, which in rows} == {
+                (one.pattern.label, one.pattern.in_port): one.next_hops for one in table.entries
+            }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from addressing.header import Forward, only
 from addressing.scheme import Scheme
+from addressing.schemes.brp import Brp
+from addressing.source import ServerPath
 from addressing.table import Entry, Table
 from dcnlab.verifier.checking import Check, Report
 from dcnlab.verifier.offline import Lookup, Offline, Tables
@@ -72,7 +75,8 @@ def test_the_same_faults_are_found_in_broken_tables(spec: str, text: str, seed: 
 
 @pytest.mark.parametrize(
     ("spec", "text"),
-    [("bcube:3,2", "brp"), ("hdcube:4,2", "dcube"), ("mdcube:6,2", "dcube"), ("dcell:3,1", "dfr")],
+    [("bcube:3,2", "brp"), ("hdcube:4,2", "dcube"), ("mdcube:6,2", "dcube"), ("dcell:3,1", "dfr"),
+     ("hdcube:4,2", "dcube-shortest"), ("mdcube:4,1", "dcube-shortest"), ("dcube:3,1,cube=twisted", "dcube-shortest")],
 )
 def test_headers_known_at_once_are_those_that_sources_write(spec: str, text: str) -> None:
     scheme = bound(spec, text)
@@ -83,3 +87,38 @@ def test_headers_known_at_once_are_those_that_sources_write(spec: str, text: str
             if source != destination:
                 ((header, _),) = scheme.headers(source, destination)
                 assert (header.label, header.tag) == (sent[0][source], sent[1][source])
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("bcube:4,1", "brp"), ("bcube:3,2", "brp:multipath=yes"), ("hdcube:4,2", "dcube"),
+     ("mdcube:4,1", "dcube-shortest"), ("hdcube:4,2", "dcube-shortest:multipath=yes")],
+)  # fmt: skip
+def test_only_pairs_whose_packets_cross_a_failed_link_are_checked_again(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    whole = Tables(scheme)
+    compiled = Compiled(whole)
+    every = compiled.intact()
+    assert every.held
+    draw, links = random.Random(spec + text), range(len(scheme.fabric.link_ends))
+    for down in [{link} for link in draw.sample(links, 5)] + [{*draw.sample(links, 4)}]:
+        failed = LinkState(frozenset(down))
+        known = equal(compiled, Offline(Tables(scheme.with_failures(failed), whole), failed))
+        equal(compiled, Offline(whole, failed), losses=False)
+        assert known.states < every.states
+
+
+class Elsewhere(Brp):
+    """Sources that write other paths than the scheme from which it is made."""
+
+    def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
+        yield from reversed([*super().candidate_paths(source, destination)])
+
+
+def test_paths_of_a_scheme_made_from_another_are_its_own() -> None:
+    scheme = Elsewhere(bound("bcube:3,1", "brp").fabric)
+    whole = Tables(scheme)
+    compiled = Compiled(whole)
+    assert equal(compiled, Offline(whole)).states != Compiled(Tables(bound("bcube:3,1", "brp"))).intact().states
+    failed = LinkState(frozenset({0}))
+    equal(compiled, Offline(Tables(scheme.with_failures(failed), whole), failed))

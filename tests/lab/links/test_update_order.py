@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,6 +12,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.events.kinds import ChangedInOrder
 from tests.lab.lines import dcnlab
 from tests.lab.terminal import DCNLAB
+from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
 
@@ -37,6 +39,29 @@ def test_nodes_follow_in_turns_and_the_cost_is_told(spec: str, scheme: str) -> N
         assert f"in {found.turns} turns that took" in shown.stdout
         counts = lab.stats().servers.values()
         assert not any("TTL" in counter and number for one in counts for counter, number in one.items())
+
+
+#: Ends when a switch holds entries for packets with the number of an update, or after so many looks.
+WATCH = (
+    "for look in $(seq 400); do"
+    " ovs-ofctl -O OpenFlow13 dump-flows s0 | grep -Eq 'priority=(2[5-9]|30)[0-9]' && exit; done"
+)
+
+
+def test_a_controller_that_is_killed_in_an_update_in_phases_leaves_nothing_half_done() -> None:
+    """Another one is started, which does the rest."""
+    with Lab("fattree:4", "updown", name="phased", update_order="loop-free") as lab:
+        switches = [one.name for one in lab.nodes("s*")]
+        for change in (lab.fail, lab.restore):
+            with ThreadPoolExecutor(2) as beside:
+                watch = beside.submit(lab.run, "s0", WATCH)
+                done = beside.submit(change, *LINKS["fattree:4"])
+                watch.result()
+                lab.kill("controller")
+                done.result()
+            poll(lambda: all(lab.tables(one).equal for one in switches), 60)
+            assert lab.verify().held
+            assert lab.pingall().held
 
 
 def test_a_lab_that_cannot_order_its_nodes_is_refused_in_one_line() -> None:
