@@ -138,11 +138,16 @@ class Hierarchy(RuleScheme):
     ) -> list[NextHops]:
         if not links.down <= self.known.down:
             return super().class_next_hops(at, classes, links)
-        others = ((header, self._first_hosts.get(header.label, at)) for _, header in classes)
-        return [
-            self.next_hops(at, header) if vertex == at else towards(self._port(at, vertex))
-            for header, vertex in others
-        ]
+        row, part = vars(self.parts).get("every_port_inside", {}).get(at), self.parts.part
+        own, found = part[at] if row else NONE, list[NextHops]()
+        for _, header in classes:
+            vertex = self._first_hosts.get(header.label, at)
+            if vertex == at:
+                found.append(self.next_hops(at, header))
+            else:
+                inside = row is not None and part[vertex] == own
+                found.append(towards(row[vertex] if inside else self._port(at, vertex)))
+        return found
 
     @cached_property
     def _first_hosts(self) -> dict[int, int]:

@@ -100,7 +100,7 @@ class VertexScheme(Scheme):
         most = int(np.bincount(self.homes).max())
         return (most - 1 + self.first_host).bit_length()
 
-    @property
+    @cached_property
     def label_bits(self) -> int:
         return max(1, self.vertex_bits + self.host_bits)
 

@@ -129,30 +129,28 @@ class Parts:
 
     def port_inside(self, at: int, target: int) -> int:
         """The port of a node on a shortest path inside its part to the node ``target``; NONE at that itself."""
-        if (every := vars(self).get("every_port_inside")) is not None:
-            return every[at][self._ranks[target]]
+        if "every_port_inside" in vars(self):
+            return self.every_port_inside[at][target]
         return self.ports_inside(target).get(at, NONE)
 
     @cached_property
     def every_port_inside(self) -> dict[int, list[int]]:
-        """By node the answers of :meth:`port_inside` for all nodes in ascending order; NONE in other parts."""
-        nodes, of = np.array([*self._ranks]), np.array(self.part)
+        """By node the answers of :meth:`port_inside` by target; NONE in other parts."""
+        ranks = {
+            node: rank for rank, node in enumerate(np.flatnonzero(np.array(self.cluster) != NONE).tolist())
+        }
+        nodes, of = np.array([*ranks]), np.array(self.part)
         ends = self.fabric.link_ends[:, [0, 2]]
         between = np.flatnonzero(of[ends[:, 0]] != of[ends[:, 1]]).tolist()
         paths = ShortestPaths(self.fabric, self.down.fail(between))
-        onward = np.full((len(nodes), max(map(self.fabric.port_count, self._ranks))), NONE)
-        for node, rank in self._ranks.items():
+        onward = np.full((len(nodes), max(map(self.fabric.port_count, ranks))), NONE)
+        for node, rank in ranks.items():
             for end, port in self.adjacency[node]:
                 if self.part[end] == self.part[node]:
-                    onward[rank, port - 1] = self._ranks[end]
-        found = descending(paths.from_nodes(nodes)[nodes], onward)
-        return dict(zip(self._ranks, found.tolist(), strict=True))
-
-    @cached_property
-    def _ranks(self) -> dict[int, int]:
-        """The nodes of clusters, numbered in ascending order."""
-        nodes = (node for node, cluster in enumerate(self.cluster) if cluster != NONE)
-        return {node: rank for rank, node in enumerate(nodes)}
+                    onward[rank, port - 1] = ranks[end]
+        found = np.full((len(nodes), self.fabric.size), NONE)
+        found[:, nodes] = descending(paths.from_nodes(nodes)[nodes], onward)
+        return dict(zip(ranks, found.tolist(), strict=True))
 
     def ports_inside(self, target: int) -> Ports:
         """Per node of the same part: on a shortest path inside it to the node ``target``."""

@@ -86,7 +86,7 @@ class ShortestPaths:
                 yield port
 
     def following_to(self, node: int) -> IntArray:
-        """Per node the neighbour by the first of :meth:`next_hop_ports` to ``node``; NONE where there is none."""
+        """Per node the neighbour by the first of :meth:`next_hop_ports` to ``node``; NONE without one."""
         start, peer = self._rows
         hops = self.distances_to(node)
         near = np.repeat(np.arange(self.fabric.size), np.diff(start))

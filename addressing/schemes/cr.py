@@ -190,7 +190,7 @@ class Cr(RuleScheme):
             return None
         there, exceptions = ports[at][:, self._by_label].T, self._exceptions(at)
         places, before = np.nonzero(exceptions)
-        labels = np.array([*map(self.vertex_label, self._by_label)])
+        labels = self._sorted_labels
         chosen = np.concatenate([there[:, 1:][exceptions], there[:, 0]]).astype(np.int64) - NONE
         hops = [*map(towards, range(NONE, 1 + len(self.ring.family.letters))), DELIVER]
         chosen[len(places) + self._by_label.index(at)] = len(hops) - 1
@@ -207,6 +207,10 @@ class Cr(RuleScheme):
     @cached_property
     def _by_label(self) -> list[int]:
         return sorted(self.vertices, key=self.vertex_label)
+
+    @cached_property
+    def _sorted_labels(self) -> NDArray[np.int64]:
+        return np.array([*map(self.vertex_label, self._by_label)])
 
     @cached_property
     def _classes(self) -> list[list[ForwardingClass]]:

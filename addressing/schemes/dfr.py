@@ -77,7 +77,7 @@ class Dfr(RuleScheme):
         """Bits of each digit of an address, a_0 first."""
         return tuple((width - 1).bit_length() for width in self.cells.widths)
 
-    @property
+    @cached_property
     def vertex_bits(self) -> int:
         return sum(self._widths)
 
@@ -88,13 +88,12 @@ class Dfr(RuleScheme):
         return label
 
     def find(self, label: int) -> int | None:
-        digits = []
-        for width, values in zip(self._widths, self.cells.widths, strict=True):
-            digits.append(label & (1 << width) - 1)
-            label >>= width
-            if digits[-1] >= values:
-                return None
-        return None if label else self.cells.server(tuple(digits))
+        return self._labelled_vertices.get(label)
+
+    @cached_property
+    def _labelled_vertices(self) -> dict[int, int]:
+        """The vertex of each label."""
+        return {self.vertex_label(vertex): vertex for vertex in self.vertices}
 
     @property
     def tag_bits(self) -> int:

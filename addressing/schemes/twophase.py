@@ -173,9 +173,7 @@ class TwoPhase(RuleScheme):
     ) -> list[NextHops]:
         if self.known or links:
             return super().class_next_hops(at, classes, links)
-        return [
-            self._onward[header.tag] if header.tag else self.next_hops(at, header) for _, header in classes
-        ]
+        return [self._onward[header.tag] if header.tag else self.next_hops(at, header) for _, header in classes]
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Phase 1: one entry per other class, and one per vertex of the own class."""

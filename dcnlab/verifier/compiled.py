@@ -166,8 +166,8 @@ class Store:
         first, groups = len(self._groups), list[Longs]()
         rows, behaviours = list[Longs](), list[Longs]()
         for one in tables:
-            groups.append(one.groups + [0, 0, 0, 0, first])
-            rows.append(one.rows + [first, 0, 0, 0])
+            groups.append(np.add(one.groups, [0, 0, 0, 0, first]))
+            rows.append(np.add(one.rows, [first, 0, 0, 0]))
             behaviours.append(one.behaviours)
             self._of[one.node] = first, first + len(one.groups)
             self.by_port[one.node] = one.by_port

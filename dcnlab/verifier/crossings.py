@@ -1,4 +1,4 @@
-"""The pairs whose packets cross a link: only they are concerned by its failure, where sources write whole paths."""
+"""The pairs whose packets cross a link: where sources write whole paths, its failure concerns no others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Crossings:
 
 
 def crossed(work: Work, starts: int, states: int, copies: int, links: Longs) -> Longs:
-    """Rows of start and link: what packets cross, after a search; ``links`` has the link of each port's place."""
+    """Rows of start and link that its packets cross, after a search; ``links``: by place of a port."""
     room = _LINKS * starts
     while True:
         met = np.zeros((room, 2), np.int64)

@@ -54,7 +54,9 @@ class Compiled:
         at_once = {node: self.scheme.decided_of(node) for node in self._servers if node not in self._in_part}
         decided = {node: found for node, found in at_once.items() if found is not None}
         self.store.add_decided(self.scheme.label_bits, decided)
-        compiled = {node: self.entries[node] for node in (*self._servers, *whole.switches) if node not in decided}
+        compiled = {
+            node: self.entries[node] for node in (*self._servers, *whole.switches) if node not in decided
+        }
         self.store.add(compiled, self._model.may_return)
         self.store.ask_more(self._in_part)
         self._asked[self._in_part] = True
@@ -226,10 +228,10 @@ class _Found:
             found, hosts, states = compiled.search(model, starts, self._used[row])
             self.states += states
             flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
-            sources = starts[:, 0]
-            np.bitwise_or.at(flags, sources, found)
-            np.logical_or.at(wrong, sources, (hosts != destination) & (hosts != kernel.NOWHERE))
-            flags[np.setdiff1d(self._sending(destination), sources)] = LOST
+            sent = starts[:, 0]
+            np.bitwise_or.at(flags, sent, found)
+            np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
+            flags[np.setdiff1d(self._sending(destination), sent)] = LOST
             self.flags[destination], self.wrong[destination] = flags, wrong
 
     def _sending(self, destination: int) -> Longs:

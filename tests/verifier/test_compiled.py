@@ -75,8 +75,15 @@ def test_the_same_faults_are_found_in_broken_tables(spec: str, text: str, seed: 
 
 @pytest.mark.parametrize(
     ("spec", "text"),
-    [("bcube:3,2", "brp"), ("hdcube:4,2", "dcube"), ("mdcube:6,2", "dcube"), ("dcell:3,1", "dfr"),
-     ("hdcube:4,2", "dcube-shortest"), ("mdcube:4,1", "dcube-shortest"), ("dcube:3,1,cube=twisted", "dcube-shortest")],
+    [
+        ("bcube:3,2", "brp"),
+        ("hdcube:4,2", "dcube"),
+        ("mdcube:6,2", "dcube"),
+        ("dcell:3,1", "dfr"),
+        ("hdcube:4,2", "dcube-shortest"),
+        ("mdcube:4,1", "dcube-shortest"),
+        ("dcube:3,1,cube=twisted", "dcube-shortest"),
+    ],
 )
 def test_headers_known_at_once_are_those_that_sources_write(spec: str, text: str) -> None:
     scheme = bound(spec, text)
