@@ -27,8 +27,8 @@ from topos.graph import ALL_UP, IntArray, LinkState
 
 #: Chains by tables that are compared with those of the rule.
 _COMPARED = 3
-#: Tables are compiled after so many questions for each that they take: a table of single labels never pays.
-_MORE = 1.25
+#: Tables are compiled after this share of the questions that they take: those of other packets will be more.
+_SOON = 0.25
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Explorer:
     @cached_property
     def _worth(self) -> float:
         """After so many questions tables are compiled."""
-        return np.inf if self._alone else _MORE * questions(self.scheme)
+        return np.inf if self._alone else _SOON * questions(self.scheme)
 
     @cached_property
     def _tabled(self) -> Tabled:

@@ -76,7 +76,7 @@ def _room(size: int) -> _Room:
 
 
 def questions(scheme: Scheme) -> float:
-    """About how many questions the tables of all nodes take; infinity where they are not to be compiled."""
+    """About how many questions the tables of all nodes take; infinity where they would not save any."""
     fabric, total = scheme.fabric, 0
     if not fits(scheme):
         return np.inf
@@ -89,7 +89,9 @@ def questions(scheme: Scheme) -> float:
             total += count * len(nodes)
     stated = type(scheme).class_next_hops is not Scheme.class_next_hops
     at_once = stated and holds(type(scheme), "class_next_hops", "next_hops", "towards", "rule")
-    return total / _AT_ONCE if at_once else total
+    if at_once:
+        return total / _AT_ONCE
+    return total if 2 * total <= fabric.size * len(scheme.endpoints()) else np.inf  # not of single labels
 
 
 class Tabled:
