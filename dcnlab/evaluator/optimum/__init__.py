@@ -8,6 +8,7 @@ problem.py      a network with demands, folded: single-homed hosts become demand
 shortest.py     shortest paths under prices, and even splits over all of them
 search.py       the two bounds while a search runs
 pool.py         some paths of each pair, and shifts of flow between them
+both_ends.py    cheapest paths of single pairs, searched from both ends
 by_paths.py     the search that keeps such paths
 by_sources.py   the search that keeps the flow of each source, for millions of pairs
 restricted.py   the optimum over some paths only: the k shortest, some more hops, Valiant's

@@ -20,9 +20,15 @@ _SLOTS, _FEWEST, _MOST = 6_000_000, 6, 128
 class Pool:
     """Path p of pair k is ``arcs[at[k, p] : at[k, p] + length[k, p]]``, from its target backwards.
 
-    It carries ``flow[k, p]``; the flows of a pair add up to its demand as soon as it has a path.
+    It carries ``flow[k, p]``; the flows of a pair add up to its demand as soon as it has a path.  ``mirrored``:
+    each pair stands for the one in the other direction too, with the same paths turned round.  Both directions
+    of a link then carry the same.  ``number`` has what is kept for each arc: itself, or where pairs are
+    mirrored the lower of its link's two.
     """
 
+    demands: Demands
+    mirrored: bool
+    number: IntArray
     arcs: IntArray
     used: int
     at: Longs
@@ -31,17 +37,18 @@ class Pool:
     flow: Floats
 
     @classmethod
-    def of(cls, demands: Demands, least: int = _FEWEST) -> Pool:
+    def of(cls, network: Network, demands: Demands, least: int = _FEWEST, mirrored: bool = False) -> Pool:
         """No paths yet; as many slots for each pair as memory allows, and ``least``."""
-        pairs = len(demands)
+        pairs, number = len(demands), np.arange(len(network.head), dtype=np.int32)
         room = int(np.clip(_SLOTS / pairs, max(_FEWEST, least), _MOST))
         shape = (pairs, room)
         return cls(
+            demands, mirrored, np.minimum(number, network.reverse) if mirrored else number,
             np.zeros(1 << 16, np.int32), 0, np.zeros(shape, np.int64), np.zeros(shape, np.int32),
             np.zeros(pairs, np.int32), np.zeros(shape),
         )  # fmt: skip
 
-    def insert(self, begin: int, rows: IntArray, lengths: IntArray, amount: Floats) -> None:
+    def insert(self, begin: int, rows: IntArray, lengths: IntArray) -> None:
         """Add a path to each pair from ``begin`` on, where it is new: ``rows[i, : lengths[i]]``.
 
         With all slots full, the path of least flow gives way to the new one, which takes its flow.
@@ -50,7 +57,7 @@ class Pool:
         if need > 0:
             self.arcs = np.concatenate([self.arcs, np.zeros(max(len(self.arcs) // 2, need), np.int32)])
         self.used = _insert(
-            begin, rows, lengths, amount,
+            begin, rows, lengths, self.demands.amount, self.number,
             self.arcs, self.used, self.at, self.length, self.count, self.flow,
         )  # fmt: skip
 
@@ -59,23 +66,31 @@ class Pool:
         changed, so they are shared."""
         if into is None:
             return Pool(
-                self.arcs, self.used, self.at.copy(), self.length.copy(), self.count.copy(), self.flow.copy()
-            )
+                self.demands, self.mirrored, self.number, self.arcs, self.used,
+                self.at.copy(), self.length.copy(), self.count.copy(), self.flow.copy(),
+            )  # fmt: skip
         into.arcs, into.used = self.arcs, self.used
         for mine, other in ((self.at, into.at), (self.length, into.length), (self.flow, into.flow)):
             np.copyto(other, mine)
         np.copyto(into.count, self.count)
         return into
 
-    def loads(self, network: Network) -> Floats:
+    def loads(self) -> Floats:
         """The load of each arc."""
-        return self.loads_between(network, 0, len(self.count))
+        loads: Floats = _loads(self.arcs, self.at, self.length, self.count, self.flow, len(self.number))
+        return loads[self.number]
 
-    def loads_between(self, network: Network, begin: int, end: int) -> Floats:
-        """The load of each arc by the pairs from ``begin`` to ``end``."""
-        loads: Floats = _loads(
-            self.arcs, self.at, self.length, self.count, self.flow, begin, end, len(network.head)
-        )
+    def loads_from(self, network: Network, source: int) -> Floats:
+        """The load of each arc by the pairs of one source."""
+        demands, loads = self.demands, np.zeros(len(network.head))
+        q, end = np.searchsorted(demands.sources, [source, source + 1])
+        there = np.arange(demands.first[q], demands.first[end])
+        back = np.flatnonzero(demands.target == source) if self.mirrored else there[:0]
+        for turned, pairs in enumerate((there, back)):
+            _add_loads(
+                self.arcs, self.at, self.length, self.count, self.flow, pairs,
+                demands.target, network.head, network.reverse, turned == 1, loads,
+            )  # fmt: skip
         return loads
 
     def cheapest(self, prices: Floats) -> Floats:
@@ -86,11 +101,13 @@ class Pool:
 
 @compiled
 def _insert(
-    begin: int, rows: IntArray, lengths: IntArray, amount: Floats,
+    begin: int, rows: IntArray, lengths: IntArray, amount: Floats, number: IntArray,
     arcs: IntArray, used: int, at: Longs, length: IntArray, count: IntArray, flow: Floats,
 ) -> int:  # fmt: skip
     for i in range(len(lengths)):
         k, new = begin + i, lengths[i]
+        for place in range(new):
+            rows[i, place] = number[rows[i, place]]
         if _known(rows[i], new, arcs, at[k], length[k], count[k]):
             continue
         slot = count[k]
@@ -118,22 +135,28 @@ def _known(row: IntArray, new: int, arcs: IntArray, at: Longs, length: IntArray,
 
 
 @compiled
-def _loads(
-    arcs: IntArray,
-    at: Longs,
-    length: IntArray,
-    count: IntArray,
-    flow: Floats,
-    begin: int,
-    end: int,
-    size: int,
-) -> Floats:
+def _loads(arcs: IntArray, at: Longs, length: IntArray, count: IntArray, flow: Floats, size: int) -> Floats:
     loads = np.zeros(size)
-    for k in range(begin, end):
+    for k in range(len(count)):
         for p in range(count[k]):
             for i in range(at[k, p], at[k, p] + length[k, p]):
                 loads[arcs[i]] += flow[k, p]
     return loads
+
+
+@compiled
+def _add_loads(
+    arcs: IntArray, at: Longs, length: IntArray, count: IntArray, flow: Floats, pairs: Longs, target: IntArray,
+    head: IntArray, reverse: IntArray, turned: bool, loads: Floats,
+) -> None:  # fmt: skip
+    """Add the loads of ``pairs`` in the direction of their paths, or ``turned`` round."""
+    for k in pairs:
+        for p in range(count[k]):
+            node = target[k]
+            for i in range(at[k, p], at[k, p] + length[k, p]):
+                arc = arcs[i] if head[arcs[i]] == node else reverse[arcs[i]]
+                node = head[reverse[arc]]
+                loads[reverse[arc] if turned else arc] += flow[k, p]
 
 
 @inlined
@@ -190,12 +213,8 @@ def balance(
                 continue
             flow[k, p] -= moved
             flow[k, best] += moved
-            for i in range(from0, from1):
-                if mark[arcs[i]] != -token:  # not on both paths
-                    _add(arcs[i], -moved, loads, steep, prices, capacity, slope)
-            for i in range(to0, to1):
-                if mark[arcs[i]] == token:
-                    _add(arcs[i], moved, loads, steep, prices, capacity, slope)
+            _add(arcs, from0, from1, -moved, loads, steep, prices, capacity, slope, mark, token)
+            _add(arcs, to0, to1, moved, loads, steep, prices, capacity, slope, mark, token)
     return token, paid, ideal
 
 
@@ -232,8 +251,20 @@ def _shift(
 
 @inlined
 def _add(
-    arc: int, moved: float, loads: Floats, steep: Floats, prices: Floats, capacity: Floats, slope: float
-) -> None:
-    loads[arc] += moved
-    steep[arc] *= np.exp(slope * moved / capacity[arc])
-    prices[arc] = (steep[arc] + FLOOR) / capacity[arc]
+    arcs: IntArray, begin: int, end: int, moved: float, loads: Floats, steep: Floats, prices: Floats,
+    capacity: Floats, slope: float, mark: Longs, token: int,
+) -> None:  # fmt: skip
+    """Add flow to the arcs that only one of the two paths has.
+
+    Neighbours mostly have the same capacity, and with it the same exponential.
+    """
+    width, factor = 0.0, 1.0
+    for i in range(begin, end):
+        arc = arcs[i]
+        if mark[arc] != -token:
+            if capacity[arc] != width:
+                width = capacity[arc]
+                factor = np.exp(slope * moved / width)
+            loads[arc] += moved
+            steep[arc] *= factor
+            prices[arc] = (steep[arc] + FLOOR) / width

@@ -79,6 +79,20 @@ class Demands:
             total,
         )
 
+    @property
+    def mirrored(self) -> bool:
+        """Whether the two nodes of every pair send each other as much."""
+        turned = np.lexsort((self.source, self.target))
+        return (
+            np.array_equal(self.source, self.target[turned])
+            and np.array_equal(self.target, self.source[turned])
+            and np.allclose(self.amount, self.amount[turned], rtol=1e-12, atol=0)
+        )
+
+    def half(self) -> Demands:
+        """The pairs whose source has the lower number."""
+        return self.select(self.source < self.target, 1 + int(self.target.max(initial=0)))
+
     def select(self, which: NDArray[np.bool_], size: int) -> Demands:
         """The pairs of the mask ``which``."""
         return Demands.of(size, self.source[which], self.target[which], self.amount[which])
@@ -99,6 +113,13 @@ class Problem:
     place: NDArray[np.int64]
     nodes: NDArray[np.int64]
     unreachable: int
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether it is the same with all directions turned round: a flow is then as good as its mean with
+        that, which carries the same in both directions of every link."""
+        network = self.network
+        return np.array_equal(network.capacity, network.capacity[network.reverse]) and self.demands.mirrored
 
 
 def network_of(fabric: Fabric, down: LinkState = ALL_UP, capacities: Floats | None = None) -> Network:

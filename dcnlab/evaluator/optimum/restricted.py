@@ -92,7 +92,7 @@ def _over_k(network: Network, demands: Demands, k: int) -> Extend:
             pairs = slice(int(demands.first[begin]), int(demands.first[end]))
             rows, lengths = _k_rows(network, source[pairs], demands.target[pairs], k)
             for rank in range(k):
-                pool.insert(pairs.start, rows[:, rank], lengths[:, rank], demands.amount)
+                pool.insert(pairs.start, rows[:, rank], lengths[:, rank])
 
     def extend(pool: Pool, prices: Floats) -> Floats:
         nonlocal added
@@ -145,7 +145,7 @@ def _over_slack(network: Network, demands: Demands, slack: int) -> Extend:
                 network.start, network.head, network.reverse, prices, hops, slack,
                 demands.sources, demands.first, demands.target, begin, end, distances,
             )  # fmt: skip
-            pool.insert(int(demands.first[begin]), rows, lengths, demands.amount)
+            pool.insert(int(demands.first[begin]), rows, lengths)
         return distances
 
     return extend
@@ -211,7 +211,7 @@ def _over_valiant(network: Network, demands: Demands) -> Extend:
                 network.tail, source[pairs], demands.target[pairs], cost, towards, into,
                 2 * int(hops.max()), distances[pairs],
             )  # fmt: skip
-            pool.insert(pairs.start, rows, lengths, demands.amount)
+            pool.insert(pairs.start, rows, lengths)
         return distances
 
     return extend

@@ -55,7 +55,7 @@ class Optimum:
         network, demands = self.problem.network, self.problem.demands
         for q in range(len(demands.sources)):
             if isinstance(self._flow, Pool):
-                yield self._flow.loads_between(network, int(demands.first[q]), int(demands.first[q + 1]))
+                yield self._flow.loads_from(network, int(demands.sources[q]))
             elif self._flow is not None:
                 yield self._flow[q]
             else:
@@ -91,14 +91,17 @@ def solve(
         return Optimum(problem, problem.limit, problem.limit, "hosts", 0, empty, empty, False, None)
     if limit is None and _evenly(problem, bounds):
         return _result(problem, bounds, "even splits", None)
-    if len(problem.demands) > most_pairs:
+    mirrored = limit is None and problem.mirrored
+    searched = problem.demands.half() if mirrored else problem.demands
+    if len(searched) > most_pairs:
         if limit is not None:
-            raise ValueError(f"{len(problem.demands):,} pairs: limited paths are for at most {most_pairs:,}")
+            raise ValueError(f"{len(searched):,} pairs: limited paths are for at most {most_pairs:,}")
         _check_memory(problem)
         return _last(problem, bounds, "sources", by_sources.improve(problem, bounds, rounds))
-    network, demands = problem.network, problem.demands
-    extend = by_paths.over_all_paths(network, demands) if limit is None else over(limit, network, demands)
-    pool = Pool.of(demands, limit.number if limit is not None and limit.kind == "k" else 0)
+    network = problem.network
+    extend = by_paths.over_all_paths(network, searched) if limit is None else over(limit, network, searched)
+    least = limit.number if limit is not None and limit.kind == "k" else 0
+    pool = Pool.of(network, searched, least, mirrored)
     return _last(problem, bounds, "paths", by_paths.improve(problem, bounds, rounds, pool, extend))
 
 

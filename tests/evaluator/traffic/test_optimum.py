@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.optimum.both_ends import cheaper_paths
 from dcnlab.evaluator.optimum.exact import exact
 from dcnlab.evaluator.optimum.problem import Demands, Network, Problem, all_to_all, fold, network_of, problem_of
 from dcnlab.evaluator.optimum.restricted import Limit, read_limit
@@ -20,6 +21,7 @@ from dcnlab.evaluator.optimum.solve import Optimum, solve
 from dcnlab.traffic.patterns import traffic
 from tests.evaluator.traffic.certificate import certify
 from topos.fabric import Fabric
+from topos.graph import NONE
 from topos.registry import fabric
 from topos.spec import SpecError
 
@@ -106,6 +108,41 @@ def test_on_random_multigraphs(case: tuple[Network, Demands]) -> None:
     assert_optimal(*case)
 
 
+@settings(max_examples=40, deadline=None)
+@given(networks(), st.integers(1, 9), st.booleans())
+def test_searches_from_both_ends_find_the_cheapest_paths(
+    case: tuple[Network, Demands], room: int, bounded: bool
+) -> None:
+    """Prices are networkx's; of a pair without a path below its known price, and with one that is longer than
+    its row, none is written."""
+    network, demands = case
+    prices = np.random.default_rng(3).exponential(size=len(network.head)) + 1e-3
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(zip(network.tail.tolist(), network.head.tolist(), prices, strict=True))
+    expected = np.array([
+        nx.dijkstra_path_length(graph, a, b)
+        for a, b in zip(demands.source.tolist(), demands.target.tolist(), strict=True)
+    ])  # fmt: skip
+    known = expected.copy() if bounded else np.full(len(demands), np.inf)
+    given, rows = known.copy(), np.zeros((len(demands), room), np.int32)
+    lengths = np.full(len(demands), NONE, np.int32)
+    cheaper_paths(
+        network.start, network.head, network.reverse, prices, demands.source, demands.target,
+        known, rows, lengths, 1,
+    )  # fmt: skip
+    for i, length in enumerate(lengths.tolist()):
+        arcs = rows[i, : max(length, 0)]
+        if length > 0:
+            assert known[i] == pytest.approx(expected[i], rel=1e-12)
+            assert prices[arcs].sum() == pytest.approx(expected[i], rel=1e-12)
+            assert network.head[arcs[0]] == demands.target[i]
+            assert network.tail[arcs[-1]] == demands.source[i]
+            assert (network.tail[arcs[:-1]] == network.head[arcs[1:]]).all()
+        else:
+            assert known[i] == given[i]
+            assert bounded or NONE - length > room
+
+
 def in_fractions(found: Optimum) -> tuple[Fraction, Fraction]:
     """Both bounds in exact arithmetic, distances by networkx."""
     network, demands = found.problem.network, found.problem.demands
@@ -127,10 +164,16 @@ def in_fractions(found: Optimum) -> tuple[Fraction, Fraction]:
     return carried, budget / cost
 
 
-@pytest.mark.parametrize("spec", ["bcube:3,1", "jellyfish:6,8,4"])
-def test_the_gap_in_exact_arithmetic(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "pattern"),
+    [("bcube:3,1", "permutation"), ("jellyfish:6,8,4", "permutation"), ("jellyfish:6,12,4", "all-to-all")],
+)
+def test_the_gap_in_exact_arithmetic(spec: str, pattern: str) -> None:
     network = fabric(spec)
-    found = solve(problem_of(network, demands_of(network, "permutation", 4)), GAP)
+    problem = problem_of(network, demands_of(network, pattern, 4))
+    found = solve(problem, GAP)
+    assert found.method == "paths"
+    assert problem.mirrored is (pattern == "all-to-all")
     lower, upper = in_fractions(found)
     limit = found.problem.limit
     assert min(float(lower), limit) == pytest.approx(found.lower, rel=1e-12)
