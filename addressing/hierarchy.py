@@ -129,6 +129,8 @@ class Hierarchy(RuleScheme):
 
     def prepare_tables(self, nodes: Sequence[int]) -> None:
         super().prepare_tables(nodes)
+        if self.parts.ties != "first":  # the port depends on the goal, so there is no row of them
+            return
         most = max(map(self.fabric.port_count, self.vertices))
         if _WORTH * len(nodes) >= len(self.vertices) and len(self.vertices) ** 2 * most <= _MOST:
             _ = self.parts.every_port_inside

@@ -206,3 +206,13 @@ def test_ports_inside_clusters_computed_at_once_are_those_of_single_searches(spe
                 if slow.parts.part[at] == slow.parts.part[vertex]:
                     one = slow.parts.ports_inside(vertex)[at]
                     assert prepared.parts.port_inside(at, vertex) == one
+
+
+def test_spread_ties_have_no_ports_computed_at_once() -> None:
+    fabric = built("fattree:4")
+    slow, prepared = (schemes.bind("hier:ties=spread", fabric) for _ in range(2))
+    assert isinstance(slow, Hierarchy)
+    assert isinstance(prepared, Hierarchy)
+    prepared.prepare_tables(prepared.vertices)
+    for at in prepared.vertices:
+        assert compile_table(prepared, at, prepared.known) == compile_table(slow, at, slow.known)
