@@ -274,7 +274,8 @@ def warning(name: str, figures: Figures) -> str:
     """A line where there is no traffic, and where links get more than they carry; empty elsewhere."""
     nobody_sends = figures.get("packets") == 0 and figures.get("throughput") is None  # not: no packet so far
     if figures.get("flows") == 0 or nobody_sends:
-        return "there are no flows: the traffic has no two different servers here"
+        late = ", or none begins in so short a time" if name == "fct" else ""
+        return f"there are no flows: the traffic has no two different servers here{late}"
     if name == "fct" and figures["busiest_link"] > 1:
         busiest = f"{figures['busiest_link']:.3g}"
         return f"saturated: a link gets {busiest} times what it carries: times grow as long as flows arrive"
