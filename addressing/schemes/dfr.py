@@ -88,12 +88,13 @@ class Dfr(RuleScheme):
         return label
 
     def find(self, label: int) -> int | None:
-        return self._labelled_vertices.get(label)
-
-    @cached_property
-    def _labelled_vertices(self) -> dict[int, int]:
-        """The vertex of each label."""
-        return {self.vertex_label(vertex): vertex for vertex in self.vertices}
+        digits = []
+        for width, values in zip(self._widths, self.cells.widths, strict=True):
+            digits.append(label & (1 << width) - 1)
+            label >>= width
+            if digits[-1] >= values:
+                return None
+        return None if label else self.cells.server(tuple(digits))
 
     @property
     def tag_bits(self) -> int:
