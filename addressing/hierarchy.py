@@ -141,15 +141,15 @@ class Hierarchy(RuleScheme):
         if not links.down <= self.known.down:
             return super().class_next_hops(at, classes, links)
         row, part = vars(self.parts).get("every_port_inside", {}).get(at), self.parts.part
-        own, found = part[at] if row else NONE, list[NextHops]()
+        own, outcomes = part[at] if row else NONE, list[NextHops]()
         for _, header in classes:
             vertex = self._first_hosts.get(header.label, at)
             if vertex == at:
-                found.append(self.next_hops(at, header))
+                outcomes.append(self.next_hops(at, header))
             else:
                 inside = row is not None and part[vertex] == own
-                found.append(towards(row[vertex] if inside else self._port(at, vertex)))
-        return found
+                outcomes.append(towards(row[vertex] if inside else self._port(at, vertex)))
+        return outcomes
 
     @cached_property
     def _first_hosts(self) -> dict[int, int]:

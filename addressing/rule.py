@@ -155,13 +155,13 @@ class RuleScheme(VertexScheme):
             ports = self._ports_at_once(at) if self._sound or self._prepared else None
         if ports is None:
             return super().class_next_hops(at, classes, links)
-        found = [towards(ports[vertex]) for vertex in self._class_vertices]
+        outcomes = [towards(ports[vertex]) for vertex in self._class_vertices]
         broken = self._prepared
         for place, (_, header) in enumerate(classes) if broken and broken.at(at) else ():
             if broken and broken.breaks(at, header):
-                found[place] = self.next_hops(at, header, links)
-        found[self._class_vertices.index(at)] = DELIVER
-        return found
+                outcomes[place] = self.next_hops(at, header, links)
+        outcomes[self._class_vertices.index(at)] = DELIVER
+        return outcomes
 
     @property
     def one_class_each(self) -> bool:
@@ -182,8 +182,8 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _class_vertices(self) -> list[int]:
         """The vertices of :attr:`_every_vertex`."""
-        found = (self.split(header.label)[0] for _, header in self._every_vertex)
-        return [vertex for vertex in found if vertex is not None]
+        vertices = (self.split(header.label)[0] for _, header in self._every_vertex)
+        return [vertex for vertex in vertices if vertex is not None]
 
     def intact(self, at: int, vertex: int, header: Header) -> bool:
         """True when the rule's path from here arrives over links that are not known to be down."""

@@ -73,14 +73,14 @@ def main(words: Sequence[str]) -> None:
     """Install what is asked for; exit code 1, with one line, where that is not possible."""
     match words:
         case []:
-            found, without = problem(), "the view will have no terminals and no coasts"
+            trouble, without = problem(), "the view will have no terminals and no coasts"
         case ["site", folder]:
-            found = problem(HERE / "site", Path(folder), SITE_FILES)
+            trouble = problem(HERE / "site", Path(folder), SITE_FILES)
             without = "the site will have no diagrams and, read from the disk, no search"
         case _:
             sys.exit("usage: build.py [site FOLDER]")
-    if found:
-        sys.exit(f"{without}: {found}")
+    if trouble:
+        sys.exit(f"{without}: {trouble}")
     print(f"the pinned npm packages are in {Path(words[1]) if words else TARGET}")
 
 

@@ -201,7 +201,7 @@ class Stages:
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
-        self.found: dict[str, dict[str, float]] = {}
+        self.costs: dict[str, dict[str, float]] = {}
 
     @contextmanager
     def stage(self, name: str, times: int = 1) -> Iterator[None]:
@@ -210,7 +210,7 @@ class Stages:
         yield
         after = time.monotonic(), time.process_time(), self._traffic.messages, self._traffic.octets
         wall, cpu, messages, octets = ((b - a) / times for a, b in zip(before, after, strict=True))
-        self.found[name] = {"s": wall, "cpu_s": cpu, "messages": messages, "kb": octets / 1024}
+        self.costs[name] = {"s": wall, "cpu_s": cpu, "messages": messages, "kb": octets / 1024}
 
 
 def measure(topology: str, scheme: str, machines: int, cuts: int, idle: float) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def measure(topology: str, scheme: str, machines: int, cuts: int, idle: float) -
         **size,
         **more,
         "planned": planned,
-        "stages": stages.found,
+        "stages": stages.costs,
     }
 
 

@@ -147,8 +147,8 @@ def queued(spec: str, name: str, load: float) -> str:
 
 def halved(spec: str) -> str:
     """The best cut found, and the lower bound."""
-    cut = bisection(fabric(spec))
-    return f"at most {cut.found}, at least {cut.bound}"
+    halves = bisection(fabric(spec))
+    return f"at most {halves.cut}, at least {halves.bound}"
 
 
 #: Other figures: the title, the function and its arguments, and small arguments that load compiled code.

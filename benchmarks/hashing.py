@@ -42,11 +42,11 @@ def main() -> None:
         network = fabric(options.topology)
         scheme = bind("ecmp", network)
         for seed in range(1, options.rounds + 1):
-            found = lab.traffic("permutation", sizes=_SIZE, count=1, seed=seed, timeout=120)
-            flows, base = draw(network, Demand(sizes=_SIZE, rate=_RATE, seed=seed)), found.base_ms / 1e3
+            measured = lab.traffic("permutation", sizes=_SIZE, count=1, seed=seed, timeout=120)
+            flows, base = draw(network, Demand(sizes=_SIZE, rate=_RATE, seed=seed)), measured.base_ms / 1e3
             drawn = [slowdown(scheme, flows, HASHED, one, base) for one in range(_DRAWS)]
             split = slowdown(scheme, flows, SPLIT, 1, base)
-            rows.append((found.slowdown_mean or 0.0, fmean(drawn), stdev(drawn), split))
+            rows.append((measured.slowdown_mean or 0.0, fmean(drawn), stdev(drawn), split))
             print(f"{seed:<8}" + "".join(f"{value:>8.3f}" for value in rows[-1]), flush=True)
     print(f"{'mean':<8}" + "".join(f"{fmean(column):>8.3f}" for column in zip(*rows, strict=True)))
 

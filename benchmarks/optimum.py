@@ -145,8 +145,8 @@ def beside_published(only: str) -> None:
         bounds = []
         for seed in range(1, 6):
             network = fabric(f"{spec},seed={seed}")
-            found = optimum_of(network, traffic(network, pattern, seed), gap=0.005, limit=read_limit(paths))
-            bounds.append((found.optimum.lower, found.optimum.upper))
+            solved = optimum_of(network, traffic(network, pattern, seed), gap=0.005, limit=read_limit(paths))
+            bounds.append((solved.optimum.lower, solved.optimum.upper))
         lower, upper = (statistics.mean(some) for some in zip(*bounds, strict=True))
         wide = _T_OF_FOUR * statistics.stdev(b for _, b in bounds) / len(bounds) ** 0.5
         figures = f"{lower:>9.4f}{upper:>9.4f}{wide:>9.4f}{value:>11.4f}"

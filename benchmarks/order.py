@@ -41,13 +41,13 @@ def measure(topology: str, scheme: str) -> Iterator[str]:
             order: stack.enter_context(Lab(topology, scheme, name=f"order-{order}", update_order=order))
             for order in _ORDERS
         }
-        found = {order: list[tuple[LinkChange, LinkChange]]() for order in _ORDERS}
+        changes_of = {order: list[tuple[LinkChange, LinkChange]]() for order in _ORDERS}
         for link in links:
             names = network.link_names(link)
             for order, lab in labs.items():
-                found[order].append((lab.fail(*names), lab.restore(*names)))
-    fast = statistics.median(cuts.converged_ms for cuts, _ in found["fast"])
-    for order, changes in found.items():
+                changes_of[order].append((lab.fail(*names), lab.restore(*names)))
+    fast = statistics.median(cuts.converged_ms for cuts, _ in changes_of["fast"])
+    for order, changes in changes_of.items():
         cut, back = (
             statistics.median(one.converged_ms for one in column) for column in zip(*changes, strict=True)
         )

@@ -52,17 +52,17 @@ class Taken:
 
 def taken(lab: Lab) -> Taken:
     """What the processes of a lab have taken since they began."""
-    found = Taken(defaultdict(int), defaultdict(float), defaultdict(int))
+    total = Taken(defaultdict(int), defaultdict(float), defaultdict(int))
     for pid in holders.inside(holders.namespace(lab.guard_pid)):
         with contextlib.suppress(OSError):  # it has just ended
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             kind = next((KINDS[word] for word in words if word in KINDS), Path(words[0]).name)
-            found.processes[kind] += 1
+            total.processes[kind] += 1
             for task in Path(f"/proc/{pid}/task").iterdir():
-                found.seconds[kind] += int((task / "schedstat").read_text().split()[0]) / 1e9
+                total.seconds[kind] += int((task / "schedstat").read_text().split()[0]) / 1e9
                 lines = dict(line.split(":", 1) for line in (task / "status").read_text().splitlines())
-                found.waits[kind] += int(lines["voluntary_ctxt_switches"])
-    return found
+                total.waits[kind] += int(lines["voluntary_ctxt_switches"])
+    return total
 
 
 def between(lab: Lab, action: Callable[[], object]) -> tuple[float, Taken]:

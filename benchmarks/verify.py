@@ -100,11 +100,11 @@ def each_link(topology: str, text: str) -> str:
     """A line of the table of failures."""
     scheme = bind(text, fabric(topology))
     begin, before = time.perf_counter(), processor()
-    found = [outcome.held for outcome in sweep(scheme, Question("links"), text)]
+    held = [outcome.held for outcome in sweep(scheme, Question("links"), text)]
     took = time.perf_counter() - begin
     return (
-        f"{topology:16} {text:9} {scheme.fabric.servers:7,} {len(found):>6,} {took / 60:8.1f} "
-        f"{(processor() - before) / 60:18.1f} {'holds' if all(found) else f'violated {found.count(False):,}'}"
+        f"{topology:16} {text:9} {scheme.fabric.servers:7,} {len(held):>6,} {took / 60:8.1f} "
+        f"{(processor() - before) / 60:18.1f} {'holds' if all(held) else f'violated {held.count(False):,}'}"
     )
 
 

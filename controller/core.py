@@ -384,7 +384,7 @@ class Core:
     def stats(self) -> Iterator[Effect]:
         """An event with the counters."""
         names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
-        found = self._counts + self._answering.counts
-        counts = {name: found[name] for name in names}
+        counters = self._counts + self._answering.counts
+        counts = {name: counters[name] for name in names}
         sizes = {"switches": len(self._installed), "prepared": len(self._initial_changes)}
         yield Event({"event": "stats", **sizes, **counts})

@@ -49,12 +49,12 @@ def check_packages() -> None:
     """Raise ImportError with one line if another file hides a top-level package of dcnlab."""
     for name in _PACKAGES:
         own = os.path.join(_ROOT, name, "__init__.py")
-        found = _origin(name)
-        if found is None:
+        origin = _origin(name)
+        if origin is None:
             raise ImportError(f"dcnlab cannot find its package {name}: add {_ROOT} to PYTHONPATH", name=name)
-        if found != own and not os.path.samefile(found, own):
+        if origin != own and not os.path.samefile(origin, own):
             raise ImportError(
-                f"{found} hides the package {name} of dcnlab: rename or move it",
+                f"{origin} hides the package {name} of dcnlab: rename or move it",
                 name=name,
-                path=found,
+                path=origin,
             )

@@ -121,8 +121,8 @@ def main() -> None:
             lab = opened.enter_context(Lab(TOPOLOGY, scheme=scheme))
             if scheme != "ecmp":
                 start_routing(lab, folder)
-            found = list(outages(lab))
-            print(f"{label:<20}{max(found):>30.1f}", flush=True)
+            longest = list(outages(lab))
+            print(f"{label:<20}{max(longest):>30.1f}", flush=True)
 
 
 if __name__ == "__main__":

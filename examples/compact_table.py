@@ -16,13 +16,13 @@ GROUP_UP = 1
 
 def below(switch: int) -> dict[int, int]:
     """The hosts below a switch, and the port that leads to each; switches are numbered from the edge up."""
-    found: dict[int, int] = {}
+    ports: dict[int, int] = {}
     for port, peer in FABRIC.ports(switch):
         if FABRIC.is_server(peer.node):
-            found[peer.node] = port
+            ports[peer.node] = port
         elif peer.node < switch:
-            found |= dict.fromkeys(below(peer.node), port)
-    return found
+            ports |= dict.fromkeys(below(peer.node), port)
+    return ports
 
 
 class CompactTable(OSKenApp):  # type: ignore[misc]

@@ -6,6 +6,6 @@ with Lab("bcube:2,1", scheme="brp") as lab:
     print(" ".join(lab.route("h0", "h3")))
     lab.fail("h0", lab.route("h0", "h3")[1])
     print(" ".join(lab.route("h0", "h3")))
-    found = lab.pingall()
-    print(f"{found.received} of {found.sent} pings answered with a link cut")
+    pings = lab.pingall()
+    print(f"{pings.received} of {pings.sent} pings answered with a link cut")
     lab.restore("h0")

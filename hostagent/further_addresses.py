@@ -27,17 +27,17 @@ def parse(text: str, scheme: Scheme) -> dict[int, int]:
     if text and scheme.label_field is not Field.ETH_DST:
         raise FurtherAddressError(f"the labels of {scheme.name} are addresses: a host has one")
     taken = {scheme.ipv4(server) for server in range(scheme.fabric.servers)} if text else set()
-    found: dict[int, int] = {}
+    servers: dict[int, int] = {}
     for part in filter(None, text.split(",")):
         name, _, written = part.strip().rpartition("=")
         server = _server(name, part, scheme)
         for address in _addresses(written, part):
             _check(address, server, scheme)
-            if ipv4.without_alias(address)[0] in taken or address in taken or address in found:
+            if ipv4.without_alias(address)[0] in taken or address in taken or address in servers:
                 text = f"{ipv4.text(address)} belongs to a host already: take one from 10.200.0.1 on"
                 raise FurtherAddressError(text)
-            found[address] = server
-    return found
+            servers[address] = server
+    return servers
 
 
 def _check(address: int, server: int, scheme: Scheme) -> None:

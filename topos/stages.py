@@ -18,7 +18,7 @@ def stages(fabric: Fabric, links: Iterable[int], failed: bool) -> list[list[int]
             if end not in distance:
                 distance[end] = distance[node] + 1
                 pending.append(end)
-    found: dict[int, list[int]] = {}
+    by_distance: dict[int, list[int]] = {}
     for node in range(fabric.size):  # what is not joined to the links comes last or first
-        found.setdefault(distance.get(node, fabric.size), []).append(node)
-    return [found[number] for number in sorted(found, reverse=failed)]
+        by_distance.setdefault(distance.get(node, fabric.size), []).append(node)
+    return [by_distance[number] for number in sorted(by_distance, reverse=failed)]

@@ -148,9 +148,9 @@ class Parts:
             for end, port in self.adjacency[node]:
                 if self.part[end] == self.part[node]:
                     onward[rank, port - 1] = ranks[end]
-        found = np.full((len(nodes), self.fabric.size), NONE)
-        found[:, nodes] = descending(paths.from_nodes(nodes)[nodes], onward)
-        return dict(zip(ranks, found.tolist(), strict=True))
+        table = np.full((len(nodes), self.fabric.size), NONE)
+        table[:, nodes] = descending(paths.from_nodes(nodes)[nodes], onward)
+        return dict(zip(ranks, table.tolist(), strict=True))
 
     def ports_inside(self, target: int) -> Ports:
         """Per node of the same part: on a shortest path inside it to the node ``target``."""

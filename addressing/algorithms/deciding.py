@@ -21,7 +21,7 @@ def arriving(letters: Bytes, ends: Longs, back: Longs) -> NDArray[np.bool_]:
     vertices, degree = letters.shape[:2]
     lost = vertices * degree
     every = np.repeat(np.arange(vertices), degree)
-    found = np.zeros(letters.shape, np.bool_)
+    arrives = np.zeros(letters.shape, np.bool_)
     for target in range(vertices):
         chosen = letters[:, :, target].ravel().astype(np.int64)
         there = ends[every, chosen - 1]
@@ -33,8 +33,8 @@ def arriving(letters: Bytes, ends: Longs, back: Longs) -> NDArray[np.bool_]:
             if (further == following).all():
                 break
             following = further
-        found[:, :, target] = (following[:-1] == target * degree).reshape(vertices, degree)
-    return found
+        arrives[:, :, target] = (following[:-1] == target * degree).reshape(vertices, degree)
+    return arrives
 
 
 def descending(distances: NDArray[np.int32], ends: Longs) -> Shorts:

@@ -91,9 +91,9 @@ class ShortestPaths:
         hops = self.distances_to(node)
         near = np.repeat(np.arange(self.fabric.size), np.diff(start))
         nearer = np.flatnonzero((hops[peer] >= 0) & (hops[peer] == hops[near] - 1))[::-1]
-        found = np.full(self.fabric.size, NONE, dtype=np.int32)
-        found[near[nearer]] = peer[nearer]  # of several ports the first is written last
-        return found
+        neighbours = np.full(self.fabric.size, NONE, dtype=np.int32)
+        neighbours[near[nearer]] = peer[nearer]  # of several ports the first is written last
+        return neighbours
 
     def from_each(self, sources: int) -> IntArray:
         """Hops from each of the first ``sources`` nodes: one row per node, one column per source;
@@ -108,19 +108,19 @@ class ShortestPaths:
         lost = sorted(self.down.down - before.down.down)
         if before.down.down - self.down.down:
             return self.from_each(hops.shape[1])
-        found, concerned = hops.copy(), np.zeros(hops.shape[1], np.bool_)
+        distances, concerned = hops.copy(), np.zeros(hops.shape[1], np.bool_)
         for a, _, b, _ in self.fabric.link_ends[lost].tolist():
             for near, far in ((a, b), (b, a)):
                 if self.fabric.port_count(far) == 1:  # it leads nowhere: nobody else misses it
-                    found[far] = UNREACHABLE
-                    found[far, far : far + 1] = 0
+                    distances[far] = UNREACHABLE
+                    distances[far, far : far + 1] = 0
                     continue
                 ends = [end.node for _, end in self.fabric.ports(far, self.down)]
                 others = (hops[ends] == hops[far] - 1).any(axis=0)
                 concerned |= (hops[near] >= 0) & (hops[far] == hops[near] + 1) & ~others
         columns = np.flatnonzero(concerned)
-        found[:, columns] = self.from_nodes(columns)
-        return found
+        distances[:, columns] = self.from_nodes(columns)
+        return distances
 
     def from_nodes(self, sources: NDArray[np.int64]) -> IntArray:
         """Hops from some nodes, a column each: breadth first from all at once, with a bit per source."""

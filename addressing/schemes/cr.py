@@ -153,14 +153,14 @@ class Cr(RuleScheme):
     def _letters(self, at: int, before: list[int]) -> Bytes:
         """The letters of the rule at a vertex, by the vertex that a packet comes from, and target."""
         around, targets = self.ring.family.vertices, np.array(self.ring.labels)
-        found = np.full((len(before), around), NONE, np.int8)
+        letters = np.full((len(before), around), NONE, np.int8)
         for row, came in enumerate(before):
             ends = self._ends(at, came)
             if ends:
                 gaps = np.abs(np.array(list(ends))[:, None] - targets)
                 nearest = np.minimum(gaps, around - gaps).argmin(axis=0)
-                found[row] = np.array(list(ends.values()))[nearest]
-        return found
+                letters[row] = np.array(list(ends.values()))[nearest]
+        return letters
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         if self._prepared_ports is None:
@@ -180,9 +180,9 @@ class Cr(RuleScheme):
             return super().class_next_hops(at, classes, links)
         there = decided[at][:, self._by_label].T
         chosen = [*there[:, 1:][self._exceptions(at)].tolist(), *there[:, 0].tolist()]
-        found = [towards(port) for port in chosen]
-        found[len(chosen) - len(there) + self._by_label.index(at)] = DELIVER
-        return found
+        outcomes = [towards(port) for port in chosen]
+        outcomes[len(chosen) - len(there) + self._by_label.index(at)] = DELIVER
+        return outcomes
 
     def decided(self, at: int) -> Decided | None:
         ports = self._prepared_ports
@@ -200,9 +200,9 @@ class Cr(RuleScheme):
     def _exceptions(self, at: int) -> NDArray[np.bool_]:
         """Per vertex in the order of labels the ports whose packets leave by another port than others."""
         there = self._ports[at][:, self._by_label].T
-        found: NDArray[np.bool_] = there[:, 1:] != there[:, :1]
-        found[self._by_label.index(at)] = False
-        return found
+        exceptions: NDArray[np.bool_] = there[:, 1:] != there[:, :1]
+        exceptions[self._by_label.index(at)] = False
+        return exceptions
 
     @cached_property
     def _by_label(self) -> list[int]:

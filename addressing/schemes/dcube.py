@@ -180,8 +180,8 @@ class DCube(DCubeRouted):
         for here, path in dimensions.items():
             for first in range(0, cube.n, cube.m):
                 tags[here, first // cube.m] = self._packed([first + one for one in path], destination)
-        found = [tags[cube.address(node), cube.place(node) // cube.m] for node in servers]
-        return np.array([self.label(node) for node in servers]), np.array(found)
+        tagged = [tags[cube.address(node), cube.place(node) // cube.m] for node in servers]
+        return np.array([self.label(node) for node in servers]), np.array(tagged)
 
     def _dimensions(self, here: int, there: int) -> tuple[int, ...]:
         """Algorithm 1: the bits that differ, from the highest down; Algorithm 3 on the moebius cube."""

@@ -133,9 +133,9 @@ class Ksp(VertexScheme):
     def paths(self, source: int, vertex: int) -> tuple[Path, ...]:
         """The k shortest simple paths over links known to be up, shortest first."""
         key = source, vertex
-        if key not in self.found:
-            self.found[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
-        return self.found[key]
+        if key not in self.known_paths:
+            self.known_paths[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
+        return self.known_paths[key]
 
     def _search(self, source: int, vertex: int) -> Iterator[Path]:
         import networkx as nx  # 0.1 s that labs with other schemes need not wait
@@ -147,7 +147,7 @@ class Ksp(VertexScheme):
             return
 
     @cached_property
-    def found(self) -> dict[tuple[int, int], tuple[Path, ...]]:
+    def known_paths(self) -> dict[tuple[int, int], tuple[Path, ...]]:
         """The paths of :meth:`paths` that are known."""
         return {}
 

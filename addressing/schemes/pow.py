@@ -142,15 +142,15 @@ class Pow(Scheme):
 
         Those are at failed links, or have a candidate that is: the search begins there."""
         if server not in self._without_path:
-            found, pending = set[int](), list(self._ends)
+            stranded, pending = set[int](), list(self._ends)
             while pending:
                 at = pending.pop()
-                if at in found or at == server:
+                if at in stranded or at == server:
                     continue
-                if all(end in found for _, end, _ in self._candidates(at, server)):
-                    found.add(at)
+                if all(end in stranded for _, end, _ in self._candidates(at, server)):
+                    stranded.add(at)
                     pending += self.fabric.neighbours(at, self.known)
-            self._without_path[server] = found
+            self._without_path[server] = stranded
         return self._without_path[server]
 
     @cached_property

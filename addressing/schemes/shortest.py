@@ -72,15 +72,15 @@ class Shortest(NumberedScheme):
     ) -> list[NextHops]:
         if classes is not self._each_server or not (self._prepared and links.down <= self.known.down):
             return super().class_next_hops(at, classes, links)
-        found = [
+        outcomes = [
             self.select(ports, server, hops) if ports else _NO_PORT
             for server, (ports, hops) in enumerate(
                 zip(self._port_sets(at), self._hops[at].tolist(), strict=True)
             )
         ]
         if at < self.fabric.servers:
-            found[at] = DELIVER
-        return found
+            outcomes[at] = DELIVER
+        return outcomes
 
     @cached_property
     def _each_server(self) -> InOrder:
@@ -117,8 +117,8 @@ class Shortest(NumberedScheme):
         changed = (self._nearer(at, columns) != before._nearer(at, columns)).any(axis=0)
         if not self.fabric.relaying:  # the choice among ports depends on the distance
             changed |= self._hops[at, columns] % 2 != before._hops[at, columns] % 2
-        found: list[int] = columns[changed].tolist()
-        return found
+        labels: list[int] = columns[changed].tolist()
+        return labels
 
     def _links_changed(self, at: int, before: Scheme) -> bool:
         return not (self.known.down ^ before.known.down).isdisjoint(self.fabric.links_of(at))

@@ -213,15 +213,15 @@ class TwoPhase(RuleScheme):
         path."""
         family, everything = self.borel, (1 << self.tag_bits) - 1
         first, second = map(self.towards, self.vertices[:2])
-        found: tuple[list[ForwardingClass], list[ForwardingClass]] = [], []
+        by_phase: tuple[list[ForwardingClass], list[ForwardingClass]] = [], []
         for j, word in enumerate(self.paths):
             for done in range(1, len(word)):
                 tag = j << self._step_bits | done
                 arrival = 0 if self.fabric.relaying else family.port_of(family.inverses[word[done - 1] - 1])
                 pattern = Pattern(tag=tag, tag_mask=everything, in_port=arrival)
-                for classes, header in zip(found, (first, second), strict=True):
+                for classes, header in zip(by_phase, (first, second), strict=True):
                     classes.append((pattern, replace(header, tag=tag, in_port=arrival)))
-        return found
+        return by_phase
 
     @cached_property
     def _onward(self) -> dict[int, NextHops]:

@@ -69,8 +69,8 @@ class VertexTransitive(RuleScheme):
         letters = group.first[group.translated(int(group.inverse[here]))]
         ports = np.full(self.fabric.size, NONE)
         ports[self._nodes] = np.array([*map(graph.port_of, range(1, 1 + group.degree)), NONE])[letters]
-        found: list[int] = ports.tolist()
-        return found
+        by_node: list[int] = ports.tolist()
+        return by_node
 
     @cached_property
     def _nodes(self) -> NDArray[np.int64]:

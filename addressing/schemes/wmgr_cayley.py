@@ -139,10 +139,10 @@ class WmgrCayley(RuleScheme):
         if not self.one_class_each:
             return None
         coding, port_to = self.structure.coding, self._ports_at(at)
-        found = [NONE] * self.fabric.size
+        ports = [NONE] * self.fabric.size
         for element in range(len(coding.labels)):
-            found[self._nodes[element]] = port_to(element) or NONE
-        return found
+            ports[self._nodes[element]] = port_to(element) or NONE
+        return ports
 
     @cached_property
     def _nodes(self) -> list[int]:

@@ -102,7 +102,7 @@ def run(one: Peer, case: Case) -> str:
     one.lab.tables(SWITCH)  # waits until the kernel has the entries
     frames = [(port, bytes(frame).hex()) for port, frame in case.sends]
     answer = one.ask(frames=frames, down=case.down)
-    return verdict(case, {int(port): found for port, found in answer["found"].items()}, answer["seconds"])
+    return verdict(case, {int(port): arrived for port, arrived in answer["found"].items()}, answer["seconds"])
 
 
 def verdict(case: Case, frames: dict[int, list[str]], seconds: float) -> str:

@@ -54,8 +54,8 @@ class GroupLine:
 
 def entry(line: str) -> EntryLine | None:
     """The entry in a line of ``dump-flows``; None where there is none.  ValueError for a wrong priority."""
-    head, found, actions = line.strip().partition("actions=")
-    if not found or head.startswith("group_id="):
+    head, separator, actions = line.strip().partition("actions=")
+    if not separator or head.startswith("group_id="):
         return None
     statistics: dict[str, str] = {}
     options, match, priority = [], [], DEFAULT_PRIORITY

@@ -69,12 +69,12 @@ def explains(swap: object, report: Path) -> bool:
     simulation = AacmSimulation(small, key=b"dcnlab")
     simulation.swap(*list(ports)[:2])
     outcome = simulation.configure()
-    found = [] if outcome is None else [str(finding) for finding in outcome.findings]
-    return sorted(found) == sorted(report.read_text(encoding="utf-8").splitlines())
+    findings = [] if outcome is None else [str(finding) for finding in outcome.findings]
+    return sorted(findings) == sorted(report.read_text(encoding="utf-8").splitlines())
 
 
 def torus(topology: str) -> Torus:
     """The family of a topology that AACM configures."""
-    found = family(topology)
-    assert isinstance(found, Torus)
-    return found
+    known = family(topology)
+    assert isinstance(known, Torus)
+    return known

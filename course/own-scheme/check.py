@@ -35,8 +35,8 @@ class AllPaths(Measurement[PathsResult]):
         graph = nx.Graph((link.a.node, link.b.node) for link in lab.fabric.links())
         shortest = dict(nx.all_pairs_shortest_path_length(graph))
         pairs = [(a, b) for a in graph for b in graph if a != b]
-        found = {(a, b): path(lab.launched_scheme, a, b) for a, b in pairs}
-        lengths = {(a, b): len(nodes) - 1 for (a, b), nodes in found.items() if nodes}
+        paths = {(a, b): path(lab.launched_scheme, a, b) for a, b in pairs}
+        lengths = {(a, b): len(nodes) - 1 for (a, b), nodes in paths.items() if nodes}
         ratios = [length / shortest[a][b] for (a, b), length in lengths.items()]
         mean = round(sum(ratios) / len(ratios), 3) if ratios else 0.0
         return PathsResult(len(pairs) - len(lengths), max(lengths.values(), default=0), mean)

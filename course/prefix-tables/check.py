@@ -43,13 +43,13 @@ class Tables(Measurement[TablesResult]):
 
     def run(self, lab: MeasuredLab, context: Context) -> TablesResult:
         given = answers.load(FILE, (*SWITCHES, "sizes"))
-        found = {switch: list(flows(switch, answers.section(FILE, given, switch))) for switch in SWITCHES}
-        for switch, lines in found.items():
+        entries = {switch: list(flows(switch, answers.section(FILE, given, switch))) for switch in SWITCHES}
+        for switch, lines in entries.items():
             with context.probe(TablesProbe, lab.node(switch)) as probe:
                 probe.install(switch, lines)
-        empty = [switch for switch, lines in found.items() if not lines]
+        empty = [switch for switch, lines in entries.items() if not lines]
         wrong = answers.wrong(answers.section(FILE, given, "sizes"), right_sizes())
-        most = max(len(lines) for lines in found.values())
+        most = max(len(lines) for lines in entries.values())
         return TablesResult([*empty, *wrong], len(SWITCHES) - len(empty), most, len(SIZES) - len(wrong))
 
 
@@ -79,8 +79,8 @@ class TablesProbe(Probe):
 
 def right_sizes() -> dict[str, int]:
     """The entries of a switch, as the scheme computes them."""
-    found = {}
+    entries = {}
     for name, topology in SIZES.items():
         fabric, scheme = resolve(topology, "hrsw")
-        found[name] = sum("nw_dst=" in line for line in tables.predicted(scheme, fabric.servers))
-    return found
+        entries[name] = sum("nw_dst=" in line for line in tables.predicted(scheme, fabric.servers))
+    return entries

@@ -26,11 +26,11 @@ def figures(topology: str, scheme: str, down: frozenset[int]) -> Mapping[str, fl
     bound = bind(scheme, fabric)
     paths = path_lengths(bound, choose(fabric, wanted, 1, frozenset()), links)
     tables = table_sizes(bound.with_failures(links), 1, _ENTRIES)
-    found = {
+    values = {
         "entries_mean": tables.entries_mean,
         "entries_max": tables.entries_max,
         "path_mean": paths.path_mean,
         "stretch_mean": paths.stretch_mean,
         "delivered": 100 * paths.delivered,
     }
-    return {key: float(value) if math.isfinite(value) else None for key, value in found.items()}
+    return {key: float(value) if math.isfinite(value) else None for key, value in values.items()}

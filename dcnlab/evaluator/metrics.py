@@ -95,7 +95,7 @@ class Conditions:
 def _bisection(fabric: Fabric, conditions: Conditions, done: Done) -> Figures:
     result = bisection(fabric, conditions.seed, failed=conditions.failed)
     return {
-        "found": result.found,
+        "found": result.cut,
         "bound": result.bound,
         "spectral_bound": result.spectral,
         "flow_bound": result.flow,

@@ -100,18 +100,18 @@ def equal_to(reference: str, names: Sequence[str], by: Equal, prices: Prices) ->
     """
     model = bill(design(parse(reference)), prices)
     wanted = _as_large_as(model, by)
-    found = []
+    specs = []
     for name in names:
         if ":" in name:
-            found.append(name)
+            specs.append(name)
             continue
         lookup(name, known(), "topology")
         one = _of_equipment(name, model, wanted, prices) or _nearest(name, wanted, prices)
         if one is None:
             said = f"--equal {by}: no {name} is near {reference} ({_in_words(wanted)})"
             raise SpecError(f"{said}: {_sizes_there_are(name, by, wanted, prices)}")
-        found.append(one.family.spec)
-    return [reference, *found]
+        specs.append(one.family.spec)
+    return [reference, *specs]
 
 
 def _as_large_as(model: Bill, by: Equal) -> Wanted:

@@ -47,11 +47,11 @@ def with_predictions(outcome: ScenarioResult) -> ScenarioResult:
 def _with_prediction(one: FlowsMeasured) -> FlowsMeasured:
     """With the prediction; without one, and with a line in the log, for what only a lab can do."""
     try:
-        found = _predicted(one.info, one.wanted, one.measured)
+        prediction = _predicted(one.info, one.wanted, one.measured)
     except (SpecError, LabError) as error:
         _log.warning("no prediction of flows: %s", error)
         return one
-    return replace(one, predicted=found.bins, throughput=found.throughput)
+    return replace(one, predicted=prediction.bins, throughput=prediction.throughput)
 
 
 def _predicted(info: LabInfo, wanted: Traffic, measured: TrafficResult) -> Prediction:

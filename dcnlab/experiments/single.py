@@ -39,8 +39,8 @@ def measured(outcome: ScenarioResult, begun: float) -> Row:
 def row(outcome: ScenarioResult, begun: float) -> Row:
     """A run of its own as the row of a sweep that varies nothing."""
     seed = outcome.scenario.config().seed
-    found = {"values": {}, "repetition": 1, "seed": seed, **measured(outcome, begun)}
-    return {**found, "events": outcome.events}
+    values = {"values": {}, "repetition": 1, "seed": seed, **measured(outcome, begun)}
+    return {**values, "events": outcome.events}
 
 
 def report(title: str, run: Mapping[str, Any]) -> str:

@@ -61,7 +61,7 @@ def timeline(events: Sequence[Event]) -> str:
 
 def _bars(events: Sequence[Event]) -> list[_Bar]:
     begun = {one["number"]: one for one in events if one["kind"] == "measurement"}
-    found = []
+    bars = []
     for ended in events:
         if ended["kind"] != "measurement-ended" or ended["measurement"] not in begun:
             continue
@@ -70,8 +70,8 @@ def _bars(events: Sequence[Event]) -> list[_Bar]:
         pair = "-".join(str(arguments[end]) for end in ("a", "b") if arguments.get(end))
         failed = bool(ended.get("error")) or bool(figures.get("failed"))
         outage = figures.get("outage_ms")
-        found.append(_Bar(f"{ended['name']} {pair}".strip(), begin["clock"], ended["clock"], outage, failed))
-    return sorted(found, key=lambda bar: bar.begin)
+        bars.append(_Bar(f"{ended['name']} {pair}".strip(), begin["clock"], ended["clock"], outage, failed))
+    return sorted(bars, key=lambda bar: bar.begin)
 
 
 def _changes(events: Sequence[Event]) -> list[tuple[float, str, str]]:

@@ -144,10 +144,10 @@ def directions(fabric: Fabric, links: Iterable[int], sender: str = "") -> list[t
     those in which such a node sends.  UsageError where there is none."""
     senders = _matching(fabric, sender, None) if sender else None
     ends = ((link, node) for link in links for node in fabric.link_ends[link, [0, 2]].tolist())
-    found = [(link, node) for link, node in ends if senders is None or node in senders]
-    if sender and not found:
+    wanted = [(link, node) for link, node in ends if senders is None or node in senders]
+    if sender and not wanted:
         raise UsageError(f"{sender} is at neither end: name a node of the link that sends")
-    return found
+    return wanted
 
 
 def _matching(fabric: Fabric, pattern: str, scheme: Scheme | None) -> frozenset[int]:

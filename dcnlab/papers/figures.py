@@ -71,10 +71,10 @@ class _Family:
     @property
     def curves(self) -> dict[str, list[_Point]]:
         """The points by the values of the other parameters."""
-        found: dict[str, list[_Point]] = defaultdict(list)
+        by_curve: dict[str, list[_Point]] = defaultdict(list)
         for point in self.points:
-            found[point.curve].append(point)
-        return found
+            by_curve[point.curve].append(point)
+        return by_curve
 
     @property
     def top(self) -> float:
@@ -111,14 +111,14 @@ def compared(row: Row, name: str, at: float = float("nan")) -> Compared:
 
 def _slots(text: str) -> list[_Slot]:
     """Every parameter that a statement names, in the order of their places."""
-    found = []
+    slots = []
     for pattern, word, number, label in (
         (_EQUATION, 1, 3, "{}"), (_COUNT, 3, 1, "{}"), (_SPEC, 1, 3, "parameter of {}"),
     ):  # fmt: skip
         for one in pattern.finditer(text):
             value = float(one[number].replace(",", ""))
-            found.append(_Slot(label.format(one[word]), one.start(), one.end(), one[0], value))
-    return sorted(found, key=lambda slot: slot.start)
+            slots.append(_Slot(label.format(one[word]), one.start(), one.end(), one[0], value))
+    return sorted(slots, key=lambda slot: slot.start)
 
 
 def _families(rows: Sequence[Row]) -> tuple[list[_Family], list[Row]]:
@@ -231,11 +231,11 @@ def _named(row: Row) -> str:
 
 def _formulas(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows that say ``SUBJECT: QUANTITY = FORMULA``, by their quantity."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_quantity: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if one := _FORMULA.match(row.claim.statement):
-            found[one[1]].append(row)
-    return {quantity: group for quantity, group in found.items() if len(group) >= _FEWEST}
+            by_quantity[one[1]].append(row)
+    return {quantity: group for quantity, group in by_quantity.items() if len(group) >= _FEWEST}
 
 
 def _phrase(names: Sequence[str]) -> str:

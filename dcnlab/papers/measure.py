@@ -76,17 +76,17 @@ def growth_exponent(sizes: Sequence[int], ratios: Sequence[float]) -> tuple[floa
     half = math.sqrt(float((off**2).sum()) / (len(x) - 2) / float(((x - x.mean()) ** 2).sum()))
     half *= float(stats.t.ppf(0.975, len(x) - 2))
     limit = stats.linregress(2 / (x[1:] + x[:-1]), np.diff(y) / np.diff(x)).intercept
-    found = fit.slope, min(fit.slope - half, limit), max(fit.slope + half, limit)
-    return tuple(round(float(value), 6) + 0.0 for value in found)  # type: ignore[return-value]
+    exponents = fit.slope, min(fit.slope - half, limit), max(fit.slope + half, limit)
+    return tuple(round(float(value), 6) + 0.0 for value in exponents)  # type: ignore[return-value]
 
 
 @cache
 def optimal_abt(topology: str) -> tuple[float, float]:
     """The largest all-to-all ABT of any routing is at least and at most so much; link capacity 1."""
     network = fabric(topology)
-    found = solve(problem_of(network, all_to_all(network)))
+    optimum = solve(problem_of(network, all_to_all(network)))
     pairs = network.servers * (network.servers - 1)
-    return found.lower * pairs, found.upper * pairs
+    return optimum.lower * pairs, optimum.upper * pairs
 
 
 def lines(call: Callable[[], object]) -> int:

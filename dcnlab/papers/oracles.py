@@ -262,14 +262,14 @@ def word_differences(family: str, s: int) -> float:
     def prefixes(word: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         return (word[:i] for i in range(len(word) + 1))
 
-    found = set()
+    differences = set()
     element = {word: at for at, word in words.items()}
     for at, word in words.items():
         for letter in letters:
             for a, b in itertools.zip_longest(prefixes(word), prefixes(words[letter(at)])):
                 one, other = element[word if a is None else a], element[words[letter(at)] if b is None else b]
-                found.add(_quotient(family, one, other))
-    return len(found)
+                differences.add(_quotient(family, one, other))
+    return len(differences)
 
 
 def _quotient(family: str, one: Element, other: Element) -> Element:

@@ -65,8 +65,8 @@ def _row(plain: Mapping[str, Any]) -> Row:
         Reading(one["name"], one["measured"], _range(one.get("seen")), one.get("printed"))
         for one in plain.get("readings", ())
     )
-    found = plain.get("independent")
-    independent = found and Independent(found["value"], found["function"], tuple(found["arguments"]))
+    known = plain.get("independent")
+    independent = known and Independent(known["value"], known["function"], tuple(known["arguments"]))
     return Row(Claim(**claim), plain["measured"], _range(plain.get("seen")), readings, independent)
 
 

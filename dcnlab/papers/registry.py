@@ -87,8 +87,8 @@ def experiments() -> Mapping[str, Experiment]:
 
 def run(name: str, figures: bool = True) -> Result:
     """Run one experiment; raises SpecError, with similar names, for an unknown one."""
-    found = lookup(name, experiments(), "experiment").run(figures)
-    return Reproduction(found.rows, found.charts, name)
+    result = lookup(name, experiments(), "experiment").run(figures)
+    return Reproduction(result.rows, result.charts, name)
 
 
 def run_on(
@@ -97,15 +97,15 @@ def run_on(
     """Run experiments by the workers of an executor, several at a time; ``progress`` gets how many have ended,
     of how many, and which ended last."""
     waiting = {executor.submit(run, name, figures): name for name in names}
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     try:
         for future in as_completed(waiting):
-            found[waiting[future]] = future.result()
-            progress(len(found), len(names), waiting[future])
+            results[waiting[future]] = future.result()
+            progress(len(results), len(names), waiting[future])
     finally:
         for future in waiting:
             future.cancel()
-    return {name: found[name] for name in names}
+    return {name: results[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def cells(row: Row) -> tuple[str, ...]:
     relation = "" if claim.relation == "=" else f"{claim.relation} "
     published = "-" if claim.printed is None else f"{relation}{_number(claim.printed)}"
     published += "" if claim.upper is None else f" to {_number(claim.upper)}"
-    found = row.independent
-    independent = "-" if found is None else f"{_number(found.value)} by {found}"
+    known = row.independent
+    independent = "-" if known is None else f"{_number(known.value)} by {known}"
     return claim.statement, claim.source, published, independent, _measured(row), row.judgement
 
 
@@ -162,25 +162,25 @@ def measured_only(rows: Iterable[Row]) -> Section | None:
 
     A statement is then ``QUANTITY: SUBJECT``.  None without such values.
     """
-    found = [row for row in rows if row.verdict == "not published"]
-    if not found:
+    unpublished = [row for row in rows if row.verdict == "not published"]
+    if not unpublished:
         return None
-    sources = list(dict.fromkeys(row.claim.source for row in found))
+    sources = list(dict.fromkeys(row.claim.source for row in unpublished))
     title = f"{MEASURED_ONLY} ({'; '.join(sources)})." if len(sources) <= _MOST_SOURCES else f"{MEASURED_ONLY}."
-    header, lines = _by_quantity(found)
+    header, lines = _by_quantity(unpublished)
     filled = sum(value != "-" for _, *values in lines for value in values)
     wide = len(header) - 1 > _MOST_QUANTITIES or 2 * filled < len(lines) * (len(header) - 1)
-    if wide or any(row.independent is not None for row in found):
+    if wide or any(row.independent is not None for row in unpublished):
         header = ("of", "measured", "independent")
-        lines = [(cell[0], cell[4], cell[3]) for cell in map(cells, found)]
+        lines = [(cell[0], cell[4], cell[3]) for cell in map(cells, unpublished)]
     return Section(title, "", *_without_empty(header, lines))
 
 
-def _by_quantity(found: Iterable[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _by_quantity(rows: Iterable[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A line per subject, and a column per quantity."""
     quantities: dict[str, None] = {}
     subjects: dict[str, dict[str, str]] = {}
-    for row in found:
+    for row in rows:
         quantity, colon, subject = row.claim.statement.partition(": ")
         column = quantity if colon else "measured"
         quantities[column] = None
@@ -216,32 +216,32 @@ def judged(results: Mapping[str, Result]) -> list[Judged]:
 
 def totals(results: Mapping[str, Result]) -> str:
     """The number of sentences per verdict, of values, and of agreements, in words."""
-    rows, found = _all_rows(results), counts(judged(results))
+    rows, verdicts = _all_rows(results), counts(judged(results))
     rest = ", ".join(
-        f"{found[verdict]} {words}"
+        f"{verdicts[verdict]} {words}"
         for verdict, words in (
             ("holds by reading", "hold by one reading"),
             ("not refuted", "are not refuted"),
             ("not measured", "were not measured"),
         )
-        if found[verdict]
+        if verdicts[verdict]
     )
     known = [row.agrees for row in rows if row.agrees is not None]
     agreeing = (
         f" {sum(known)} of {len(known)} independent values agree with the measured ones." if known else ""
     )
     return (
-        f"{found['holds']} of {found.total()} published sentences, cells and points hold;"
-        f" {found['does not hold']} do not{f'; {rest}' if rest else ''}."
+        f"{verdicts['holds']} of {verdicts.total()} published sentences, cells and points hold;"
+        f" {verdicts['does not hold']} do not{f'; {rest}' if rest else ''}."
         f" They rest on {len(with_verdict(rows))} values.{agreeing}"
     )
 
 
-def said(found: Iterable[Judged]) -> list[tuple[str, ...]]:
+def said(judgements: Iterable[Judged]) -> list[tuple[str, ...]]:
     """In the columns of ``SENTENCES_HEADER``, what does not hold first; cells that hold are counted."""
     lines: list[tuple[str, ...]] = []
     cells_that_hold = Counter[str]()
-    for one in ordered(found):
+    for one in ordered(judgements):
         if one.alone and one.verdict == "holds":
             cells_that_hold[one.experiments[0]] += 1
         else:
@@ -297,8 +297,8 @@ def html(results: Mapping[str, Result]) -> str:
     """The results as one self-contained HTML page, with the figures; one paper's begin with that paper."""
     mine = by_paper(judged(results))
     sections = [
-        Section(found[0].paper, _CRITERIA[folder].replace("*", ""), SENTENCES_HEADER, tuple(said(found)))
-        for folder, found in mine
+        Section(own[0].paper, _CRITERIA[folder].replace("*", ""), SENTENCES_HEADER, tuple(said(own)))
+        for folder, own in mine
     ]
     preface = " ".join((totals(results), *_PREFACE)).replace("*", "")
     over = Section("Papers", preface, PAPERS_HEADER, tuple(papers(results)))
@@ -323,8 +323,8 @@ def _section(name: str, result: Result) -> Section:
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
     """Per experiment the number of claims per verdict."""
     for name, result in results.items():
-        found = Counter(row.verdict for row in result.rows)
-        yield (name, experiments()[name].title, *(found[verdict] for verdict in VERDICTS))
+        verdicts = Counter(row.verdict for row in result.rows)
+        yield (name, experiments()[name].title, *(verdicts[verdict] for verdict in VERDICTS))
 
 
 def _all_rows(results: Mapping[str, Result]) -> list[Row]:

@@ -47,8 +47,8 @@ class Judged:
     @property
     def common(self) -> tuple[str, ...]:
         """The readings under which all rows hold that do not hold under every reading of theirs."""
-        found = [row.holding for row in self.rows if row.verdict == "holds by reading"]
-        return tuple(name for name in found[0] if all(name in one for one in found)) if found else ()
+        readings = [row.holding for row in self.rows if row.verdict == "holds by reading"]
+        return tuple(name for name in readings[0] if all(name in one for one in readings)) if readings else ()
 
     @property
     def verdict(self) -> Verdict:
@@ -93,14 +93,14 @@ def sentences(folder: str) -> tuple[Sentence, ...]:
 
 def judge(record: Record) -> list[Judged]:
     """Every sentence, cell and point of the record that has a verdict, in the order of the record."""
-    found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
+    by_sentence: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for experiment, rows in record.items():
         for row in rows:
             if row.verdict != "not published":
                 sentence = sentence_of(experiment, row)
                 key = sentence.text if sentence else f"{experiment}/{row.claim.id}"
-                found.setdefault((folder_of(experiment), key), []).append((experiment, row))
-    return [_judged(*key, evidence) for key, evidence in found.items()]
+                by_sentence.setdefault((folder_of(experiment), key), []).append((experiment, row))
+    return [_judged(*key, evidence) for key, evidence in by_sentence.items()]
 
 
 def _judged(folder: str, key: str, evidence: Sequence[tuple[str, Row]]) -> Judged:
@@ -124,19 +124,19 @@ def sentence_of(experiment: str, row: Row) -> Sentence | None:
     return None
 
 
-def ordered(found: Iterable[Judged]) -> list[Judged]:
+def ordered(judgements: Iterable[Judged]) -> list[Judged]:
     """By verdict, what does not hold first."""
-    return sorted(found, key=lambda one: VERDICTS.index(one.verdict))
+    return sorted(judgements, key=lambda one: VERDICTS.index(one.verdict))
 
 
-def counts(found: Iterable[Judged]) -> Counter[str]:
+def counts(judgements: Iterable[Judged]) -> Counter[str]:
     """The number of sentences per verdict."""
-    return Counter(one.verdict for one in found)
+    return Counter(one.verdict for one in judgements)
 
 
-def by_paper(found: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+def by_paper(judgements: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:
     """The sentences of each paper, by its folder."""
-    every = list(found)
+    every = list(judgements)
     for folder in PAPERS:
         if mine := [one for one in every if one.folder == folder]:
             yield folder, mine

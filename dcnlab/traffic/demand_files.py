@@ -109,8 +109,8 @@ def read(fabric: Fabric, text: str) -> tuple[IntArray, IntArray, Floats]:
 
 def split(text: str) -> tuple[str, str]:
     """The file, and the step that is named: a number, ``all``, or empty."""
-    found = _STEP.fullmatch(text)
-    return (found[1], found[2]) if found else (text, "")
+    match = _STEP.fullmatch(text)
+    return (match[1], match[2]) if match else (text, "")
 
 
 def _step_of(text: str, table: _Table) -> int:
@@ -263,9 +263,9 @@ def _columns_of(heading: Iterable[str]) -> dict[str, str]:
     """Our name of each column that has a usual name, and its own; the first of several."""
     given = {name.strip().lower().replace(" ", "_"): name for name in reversed(list(heading))}
     return {
-        ours: given[found]
+        ours: given[usual_name]
         for ours, usual in _NAMES.items()
-        if (found := next((name for name in usual if name in given), None))
+        if (usual_name := next((name for name in usual if name in given), None))
     }
 
 

@@ -94,7 +94,7 @@ class Report:
 
 def together(reports: Iterable[Report]) -> Report:
     """The reports on different packets as one; violations of one place are one."""
-    whole, found = Report(0, 0, (), {}), dict[tuple[Hashable, ...], Violation]()
+    whole, violations = Report(0, 0, (), {}), dict[tuple[Hashable, ...], Violation]()
     for one in reports:
         concerned = {kind: whole.concerned.get(kind, 0) + one.concerned.get(kind, 0) for kind in Fault}
         whole = Report(
@@ -103,11 +103,11 @@ def together(reports: Iterable[Report]) -> Report:
             tuple(dict.fromkeys((*whole.reasons, *one.reasons))), whole.cut + one.cut,
         )  # fmt: skip
         for violation in one.violations:
-            first = found.setdefault(violation.place, violation)
+            first = violations.setdefault(violation.place, violation)
             if first is not violation:
                 pairs = tuple(dict.fromkeys((*first.pairs, *violation.pairs)))
-                found[violation.place] = replace(first, pairs=pairs)
-    return replace(whole, violations=tuple(found.values()))
+                violations[violation.place] = replace(first, pairs=pairs)
+    return replace(whole, violations=tuple(violations.values()))
 
 
 class Named(Protocol):
@@ -177,7 +177,7 @@ class Check(Generic[State]):
         if part is None:
             assert isinstance(self.network.fabric, Fabric)
             part = connected(self.network.fabric, self.network.links)
-        violations = _Found(self)
+        violations = _Violations(self)
         for (source, destination), states in begun.items():
             joined = part[source] == part[destination]
             violations.pair((source, destination), states, joined, losses)
@@ -186,13 +186,13 @@ class Check(Generic[State]):
     def any_packet(self, starts: Iterable[State]) -> Report:
         """Any packets: none may loop."""
         begun = self.graph.add(starts)
-        violations = _Found(self)
+        violations = _Violations(self)
         for state in begun:
             violations.note(None, state, self.solution.flags[state] & LOOPS, frozenset())
         return violations.report(len(begun))
 
 
-class _Found(Generic[State]):
+class _Violations(Generic[State]):
     """The violations found so far, those of one place together."""
 
     def __init__(self, check: Check[State]) -> None:

@@ -103,7 +103,7 @@ def insert(rows: Longs, behaviours: Longs, keys: Longs, values: Longs, slots: Lo
 
 
 @inlined
-def found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
+def entry_behaviour(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
     """The behaviour of an entry of a group; NOTHING without such an entry."""
     mask = np.uint64(len(tables.values) - 1)
     slot = mix(group, label, tag, port) & mask
@@ -135,7 +135,7 @@ def _decided(tables: Any, begin: Any, end: Any, label: Any) -> Any:
     for group in range(begin, end):
         if tables.groups[group, 3] < best:
             break
-        behaviour = found(tables, tables.groups[group, 4], label & tables.groups[group, 0], 0, 0)
+        behaviour = entry_behaviour(tables, tables.groups[group, 4], label & tables.groups[group, 0], 0, 0)
         if behaviour != NOTHING:
             total += mix(behaviour, 1, 1, 1)
             best = tables.groups[group, 3]
@@ -313,7 +313,7 @@ def search(
         for group in range(tables.of[node, 0], tables.of[node, 1]):
             if count == FULL or tables.groups[group, 3] < best:
                 break
-            behaviour = found(
+            behaviour = entry_behaviour(
                 tables, tables.groups[group, 4],
                 label & tables.groups[group, 0], tag & tables.groups[group, 1],
                 port if tables.groups[group, 2] else 0,

@@ -52,7 +52,7 @@ class Compiled:
             self._in_part = range(0)
         self.entries = _Entries(whole)
         at_once = {node: self.scheme.decided_of(node) for node in self._servers if node not in self._in_part}
-        decided = {node: found for node, found in at_once.items() if found is not None}
+        decided = {node: decision for node, decision in at_once.items() if decision is not None}
         self.store.add_decided(self.scheme.label_bits, decided)
         compiled = {
             node: self.entries[node] for node in (*self._servers, *whole.switches) if node not in decided
@@ -104,14 +104,14 @@ class Compiled:
         crossings = self._crossings if self._crossing_only and base.held else None
         with self._in_place(model) as changed:
             if not base.held:
-                found = _Found(self, model)
+                outcomes = _Outcomes(self, model)
             elif crossings is not None and all(self._left_by(model.links, *one) for one in changed.items()):
-                found = _Found(self, model, crossings.sources(model.links.down))
+                outcomes = _Outcomes(self, model, crossings.sources(model.links.down))
             else:
                 concerned, states = base.concerned(model, changed)
-                found = _Found(self, model, dict.fromkeys(concerned))
-                found.states += states
-            return found.report(losses)
+                outcomes = _Outcomes(self, model, dict.fromkeys(concerned))
+                outcomes.states += states
+            return outcomes.report(losses)
 
     def intact(self) -> Report:
         """As :meth:`check` while all links are up, with all that checks of failures are compared with."""
@@ -120,8 +120,8 @@ class Compiled:
         return self._base.report(losses=True)
 
     @cached_property
-    def _base(self) -> _Found:
-        return _Found(self, self._model)
+    def _base(self) -> _Outcomes:
+        return _Outcomes(self, self._model)
 
     @property
     def _crossing_only(self) -> bool:
@@ -194,14 +194,14 @@ class _Entries(dict[int, tuple[Entry, ...]]):
 
     def __missing__(self, node: int) -> tuple[Entry, ...]:
         if node in self._whole.switches:
-            self[node] = found = self._whole[node].entries
+            self[node] = entries = self._whole[node].entries
         else:
             scheme = self._whole.scheme
-            self[node] = found = compile_table(scheme, node, scheme.known, usual=True).entries
-        return found
+            self[node] = entries = compile_table(scheme, node, scheme.known, usual=True).entries
+        return entries
 
 
-class _Found:
+class _Outcomes:
     """What becomes of the packets of all pairs, or of those for some destinations."""
 
     def __init__(
@@ -225,11 +225,11 @@ class _Found:
         self._used = np.zeros((len(self.destinations), len(model.fabric.adjacency.peer)), np.bool_)
         for row, destination in enumerate(self.destinations):
             starts = self.starts(destination)
-            found, hosts, states = compiled.search(model, starts, self._used[row])
+            ends, hosts, states = compiled.search(model, starts, self._used[row])
             self.states += states
             flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
             sent = starts[:, 0]
-            np.bitwise_or.at(flags, sent, found)
+            np.bitwise_or.at(flags, sent, ends)
             np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
             flags[np.setdiff1d(self._sending(destination), sent)] = LOST
             self.flags[destination], self.wrong[destination] = flags, wrong
@@ -281,14 +281,14 @@ class _Found:
         cut = self._used[:, np.isin(fabric.adjacency.link, crossed)].any(axis=1)
         ends = [*local, *fabric.link_ends[crossed][:, [0, 2]].ravel().tolist()]
         nodes = np.array([*changed, *ends], np.int64)
-        found, states = list[int](), 0
+        concerned, states = list[int](), 0
         for row in np.flatnonzero(differing.any(axis=0) | cut | whole).tolist():
             some = np.concatenate([differing[:, row], np.ones(len(ends), np.bool_)])
             arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes[some])
             states += more
             if not arrives:
-                found.append(self.destinations[row])
-        return found, states
+                concerned.append(self.destinations[row])
+        return concerned, states
 
     def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
         """Whether packets for a destination arrive from some nodes, and how many states that took."""
@@ -306,12 +306,12 @@ class _Found:
 
     def _own_links(self, links: LinkState) -> dict[int, int]:
         """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
-        fabric, found = self._model.fabric, dict[int, int]()
+        fabric, host_of = self._model.fabric, dict[int, int]()
         for link in links.down:
             for host in fabric.link_ends[link, [0, 2]].tolist():
                 if fabric.is_end_host(host) and fabric.port_count(host) == 1:
-                    found[link] = host
-        return found
+                    host_of[link] = host
+        return host_of
 
     def report(self, losses: bool) -> Report:
         """The report on all pairs: the first violating pairs of each kind are followed."""

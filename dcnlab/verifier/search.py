@@ -197,14 +197,14 @@ class Solution(Generic[State]):
 
     def _leading_to(self, states: Iterable[int]) -> list[int]:
         """Some states, and all that lead to them."""
-        found = dict.fromkeys(states)
-        pending = list(found)
+        leading = dict.fromkeys(states)
+        pending = list(leading)
         while pending:
             for before in self._before[pending.pop()]:
-                if before not in found:
-                    found[before] = None
+                if before not in leading:
+                    leading[before] = None
                     pending.append(before)
-        return list(found)
+        return list(leading)
 
     def _without_circles(self, changed: Sequence[int]) -> bool | None:
         """Compute changed states again, and those before them as long as something changes; whether it did.
@@ -267,16 +267,16 @@ class Solution(Generic[State]):
             every = LOST
             for copy in copies:
                 if copy >= 0:
-                    found, there = self.flags[copy], self._hosts[copy]
+                    outcome, there = self.flags[copy], self._hosts[copy]
                     if there is not hosts and not there <= hosts:
                         hosts = hosts | there if hosts else there
                 else:
                     ending = self.graph.endings[~copy]
-                    found = _FLAG[ending.kind]
+                    outcome = _FLAG[ending.kind]
                     if ending.kind is Kind.arrives and ending.node not in hosts:
                         hosts |= _SAME.setdefault(ending.node, frozenset({ending.node}))
-                flags |= found & ~LOST
-                every &= found
+                flags |= outcome & ~LOST
+                every &= outcome
             flags |= every
         if flags == self.flags[state] and hosts == self._hosts[state]:
             return False

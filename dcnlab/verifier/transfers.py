@@ -147,9 +147,9 @@ class Transfers:
         while pending:
             here = pending.pop()
             for port, rule in before.get(here, ()):
-                found = set(filter(None, map(written(*rule.written), told[here]))) - told[port]
-                if found:
-                    told[port] |= found
+                fresh = set(filter(None, map(written(*rule.written), told[here]))) - told[port]
+                if fresh:
+                    told[port] |= fresh
                     pending.append(port)
         return told
 
@@ -167,7 +167,7 @@ class Transfers:
         """The packets for some destinations each, with the rules that are left."""
         numbered = dict.fromkeys(rule for rules in self.rules.values() for rule in rules)
         tests = [_Test(rank, rule, *_masked(rule.match, self._place)) for rank, rule in enumerate(numbered)]
-        found: dict[object, tuple[int, set[Rule]]] = {}
+        by_key: dict[object, tuple[int, set[Rule]]] = {}
         for value, matching in _by_destination(tests):
             left, always = list[Rule](), set[object]()
             for one in sorted(matching, key=lambda test: test.rank):
@@ -176,8 +176,8 @@ class Transfers:
                     if not self._rest(one.rule)[1]:
                         always.add(one.rule.ins)
             key = tuple((rule.ins, self._rest(rule), rule.written, rule.out) for rule in left)
-            found.setdefault(key, (value, set(left)))
-        for value, some in found.values():
+            by_key.setdefault(key, (value, set(left)))
+        for value, some in by_key.values():
             rules = {port: [rule for rule in every if rule in some] for port, every in self.rules.items()}
             yield replace(self, rules=rules, destination=value)
 
@@ -221,28 +221,28 @@ def _by_destination(tests: Iterable[_Test]) -> Iterator[tuple[int, list[_Test]]]
 
 def read(topology: Path) -> Transfers:
     """The transfer functions beside a file of links.  Unreadable with one line."""
-    found = Transfers()
+    network = Transfers()
     for path in sorted(topology.parent.glob("*.tf")):
         is_topology = path == topology
         for place, line in enumerate(path.read_text().splitlines(), 1):
             try:
                 if is_topology:
-                    _read_link(found, line)
+                    _read_link(network, line)
                 else:
-                    _read_rule(found, line, len(found.routers))
+                    _read_rule(network, line, len(network.routers))
             except (ValueError, IndexError) as error:
                 raise Unreadable(f"{path}:{place}: not a rule of Hassel") from error
         if not is_topology:
-            found.routers.append(path.stem)
-    return found
+            network.routers.append(path.stem)
+    return network
 
 
-def _read_rule(found: Transfers, line: str, router: int) -> None:
+def _read_rule(network: Transfers, line: str, router: int) -> None:
     kind, *rest = line.split("$")
     if kind not in ("fwd", "rw"):
         return
     match = rest[1].replace(",", "")
-    found.bits = len(match)
+    network.bits = len(match)
     value, mask = int(match.replace("x", "0"), 2), int(match.replace("0", "1").replace("x", "0"), 2)
     change = 0, 0
     if kind == "rw":
@@ -251,16 +251,16 @@ def _read_rule(found: Transfers, line: str, router: int) -> None:
     ins, outs = _numbers(rest[0]), _numbers(rest[6])
     rule = Rule(ins, (value, mask), change, outs, rest[-2] if rest[-1] == "" else rest[-1])
     for port in ins:
-        found.rules.setdefault(port, []).append(rule)
+        network.rules.setdefault(port, []).append(rule)
     for port in (*ins, *outs):
-        found.router_of.setdefault(port, router)
+        network.router_of.setdefault(port, router)
 
 
-def _read_link(found: Transfers, line: str) -> None:
+def _read_link(network: Transfers, line: str) -> None:
     kind, *rest = line.split("$")
     if kind == "link":
         for port in _numbers(rest[0]):
-            found.peers.setdefault(port, []).extend(_numbers(rest[6]))
+            network.peers.setdefault(port, []).extend(_numbers(rest[6]))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

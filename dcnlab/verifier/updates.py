@@ -165,7 +165,7 @@ class Update:
         for pair, states in starts.items():
             vanishing += any(solution.flags[state] & LOST for state in states)
             misdelivered += _elsewhere(solution, pair, states)
-            transients = [loops.found(state) for state in states if solution.flags[state] & LOOPS]
+            transients = [loops.circle_from(state) for state in states if solution.flags[state] & LOOPS]
             looping += any(transients)
             undecided += not any(transients) and any(one is None for one in transients)
             example = example or next((self._transient(pair, one) for one in transients if one), None)
@@ -265,7 +265,7 @@ class _Loops:
         self._update, self._graph, self._solution, self._allowed = update, graph, solution, allowed
         self._known: dict[int, list[tuple[Place, str]] | None] = {}
 
-    def found(self, start: int) -> list[tuple[Place, str]] | None:
+    def circle_from(self, start: int) -> list[tuple[Place, str]] | None:
         """A circle that a packet can come to; empty if there is none, None if the search was given up."""
         undecided = False
         for state in self._cyclic(start):

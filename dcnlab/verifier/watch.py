@@ -138,7 +138,7 @@ class Watch:
 
     def _meeting(self, matches: Iterable[Predicate]) -> list[_Part]:
         """The parts with packets that a predicate may hold of."""
-        found: dict[int, _Part] = {}
+        parts_by_key: dict[int, _Part] = {}
         for value, mask in matches:
             mask &= self._told
             parts = self._by_mask.get(mask)
@@ -147,8 +147,8 @@ class Watch:
                 for part in self._parts.values():
                     parts.setdefault(part.key & mask, []).append(part)
             for part in parts.get(value & mask, ()):
-                found[part.key] = part
-        return [*found.values()]
+                parts_by_key[part.key] = part
+        return [*parts_by_key.values()]
 
     # --- what does not hold -----------------------------------------------------
 

@@ -151,7 +151,7 @@ def test_metrics_are_those_of_their_modules_under_the_same_failures() -> None:
         )
     )  # fmt: skip
     scheme = bind("pow", network)
-    assert report["bisection"]["found"] == bisection(network, 3, failed=failed).found
+    assert report["bisection"]["found"] == bisection(network, 3, failed=failed).cut
     assert report["diversity"]["min"] == path_diversity(network, 100, 3, failed.links).min()
     [found] = report["schemes"]
     loads = link_loads(scheme, choose(network, "servers", 3), failed.links)

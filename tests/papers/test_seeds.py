@@ -30,7 +30,7 @@ def test_evaluate_and_compare_use_the_same_graph() -> None:
     rows = compare(requests([text], ["ecmp"], seeds=seeds, metrics=["bisection"]), workers=1)
     assert [(row["topology"], row["seed"]) for row in rows] == [(text, 1), (text, 2)]
     for row, seed in zip(rows, seeds, strict=True):
-        expected = bisection(fabric(f"{text},seed={seed}"), seed).found
+        expected = bisection(fabric(f"{text},seed={seed}"), seed).cut
         report = evaluate(text, metrics=["bisection"], seed=seed)
         assert report.metrics["bisection"]["found"] == row["bisection.found"] == expected
 

@@ -23,11 +23,11 @@ def failures(folder: Path) -> list[str]:
     """The failed checks, one line each."""
     wrong = []
     for name in ("pingall", "root", "delay", "iperf"):
-        found = printed(folder, name)
-        if found["datapath"] != "kernel":
-            wrong.append(f"{name}: the datapath is {found['datapath']}")
-        if found["sent"] != found["received"]:
-            wrong.append(f"{name}: {found['received']} of {found['sent']} answered")
+        answer = printed(folder, name)
+        if answer["datapath"] != "kernel":
+            wrong.append(f"{name}: the datapath is {answer['datapath']}")
+        if answer["sent"] != answer["received"]:
+            wrong.append(f"{name}: {answer['received']} of {answer['sent']} answered")
     doctor = {finding["what"]: finding for finding in printed(folder, "doctor")}
     wrong += [f"doctor: {what} is {doctor[what]['state']}" for what in ("datapath", "netem", "namespaces")
               if doctor[what]["state"] != "ok"]  # fmt: skip
@@ -67,8 +67,8 @@ def section(folder: Path) -> str:
     lines += ["| step | seconds |", "|---|---:|", *(f"| {what} | {took} |" for what, took in seconds)]
     lines += [f"| all | {sum(float(took) for _, took in seconds):.1f} |", "", "| | |", "|---|---|"]
     lines += [f"| {what} | {much} |" for what, much in memory(folder)]
-    found = [f"{f['state']:5} {f['what']:14} {f['found']}" for f in printed(folder, "doctor")]
-    lines += ["", "`dcnlab doctor` found:", "", "```text", *found, "```", ""]
+    findings = [f"{f['state']:5} {f['what']:14} {f['found']}" for f in printed(folder, "doctor")]
+    lines += ["", "`dcnlab doctor` found:", "", "```text", *findings, "```", ""]
     for command, name in commands(folder):
         lines += [
             f'`vagrant ssh -c "{command}"` printed:',
@@ -88,9 +88,9 @@ def commands(folder: Path) -> list[tuple[str, str]]:
     return [(by_name[name], name) for name in ("pingall", "root", "delay", "iperf")]
 
 
-def compact(found: dict[str, Any]) -> str:
+def compact(answer: dict[str, Any]) -> str:
     """JSON, one line per key."""
-    inner = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    inner = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in answer.items())
     return f"{{\n{inner}\n}}"
 
 
@@ -103,7 +103,7 @@ def main() -> int:
     if wrong:
         return 1
     text = document.read_text()
-    document.write_text(_MARKS.sub(lambda found: f"{found[1]}{section(folder)}{found[2]}", text))
+    document.write_text(_MARKS.sub(lambda marks: f"{marks[1]}{section(folder)}{marks[2]}", text))
     print(f"vm-full: passed; written to {document}")
     return 0
 

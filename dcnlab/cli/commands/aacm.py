@@ -118,7 +118,7 @@ def _every_swap(torus: Torus) -> tuple[dict[str, Any], bool]:
     """All single swaps: how many AACM found, and how many it located at exactly their four ports."""
     from hostagent.protocols.aacm.swap_trials import swaps
 
-    tried = found = named = 0
+    tried = noticed = named = 0
     for trial in swaps(torus):
-        tried, found, named = tried + 1, found + trial.found, named + trial.named
-    return {"topology": torus.spec, "swaps": tried, "found": found, "named": named}, found == tried
+        tried, noticed, named = tried + 1, noticed + trial.found, named + trial.named
+    return {"topology": torus.spec, "swaps": tried, "found": noticed, "named": named}, noticed == tried

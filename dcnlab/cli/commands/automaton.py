@@ -77,10 +77,10 @@ def _graph(topology: str) -> tuple[str, CayleyGraph]:
     from dcnlab.cli.catalogue import fabric_of
 
     family = fabric_of(topology).family
-    found = underlying(family)
-    if found is None:
+    cayley = underlying(family)
+    if cayley is None:
         raise UsageError(f"{topology} has no known Cayley graph: only Cayley graphs have these automata")
-    return family.spec, found.graph
+    return family.spec, cayley.graph
 
 
 def _discovered(topology: str, group: str, graph: CayleyGraph) -> dict[str, dict[str, str]]:
@@ -98,13 +98,13 @@ def _discovered(topology: str, group: str, graph: CayleyGraph) -> dict[str, dict
         presentation = of_family(graph)
     except GroupError as error:
         raise UsageError(str(error)) from error
-    found = discover(rows, presentation) if len(nodes) == graph.vertices else None
-    if found is None:
+    following = discover(rows, presentation) if len(nodes) == graph.vertices else None
+    if following is None:
         raise UsageError(f"{topology} is no copy of {group}: no choice of generators satisfies its relators")
     names = [network.name(node) for node in nodes]
     return {
         names[number]: {graph.letters[letter]: names[end] for letter, end in sorted(row.items())}
-        for number, row in enumerate(found)
+        for number, row in enumerate(following)
     }
 
 

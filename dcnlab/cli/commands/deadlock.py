@@ -156,11 +156,11 @@ def _send(lab: Lab, pairs: tuple[tuple[str, str], ...], frames: int, most: int) 
     (packets of each flow, packets that arrived, packets that wait)."""
     from dcnlab.lab.measurement.overload import Overload
 
-    found = lab.measure(Overload(frames=frames, pairs=pairs))
-    while not found.buffered and frames < most:
+    overload = lab.measure(Overload(frames=frames, pairs=pairs))
+    while not overload.buffered and frames < most:
         frames *= 2
-        found = lab.measure(Overload(frames=frames, pairs=pairs))
-    return frames, found.received, found.buffered
+        overload = lab.measure(Overload(frames=frames, pairs=pairs))
+    return frames, overload.received, overload.buffered
 
 
 def _draw(fabric: Fabric, analysis: Deadlock, scheme: str, path: Path) -> None:

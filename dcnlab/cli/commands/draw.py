@@ -33,9 +33,9 @@ def picture(context: typer.Context, path: Path) -> Path:
 
 def _read_width(text: str | float) -> float:
     """A length in inches; plain numbers are inches."""
-    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", str(text))
+    size = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", str(text))
     try:
-        width = float(found[1]) * _INCHES[found[2] or "in"] if found else math.nan
+        width = float(size[1]) * _INCHES[size[2] or "in"] if size else math.nan
     except ValueError:
         width = math.nan
     if not (width == 0 or 1 <= width <= 40):

@@ -100,8 +100,8 @@ def traffic(
         bins, throughput = predicted(attached, wanted, result)
     if json:
         beside = throughput and {"measured_mbps": result.mbps, **vars(throughput)}
-        found = {"predicted": [vars(one) for one in bins], "throughput": beside, "held": result.held}
-        print_json({**result.to_json(), **found})
+        additions = {"predicted": [vars(one) for one in bins], "throughput": beside, "held": result.held}
+        print_json({**result.to_json(), **additions})
     else:
         bins_shown = bins_table(result.bins, ("predicted", bins))
         table(bins_shown.columns, bins_shown.rows)

@@ -122,15 +122,15 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
         say_pairs([topology], "a smaller network of the family has the same rule")
         _, bound = resolve(topology, scheme)
         with working("verifying") as progress:
-            found = list(sweep(bound, question, scheme, progress))
+            outcomes = list(sweep(bound, question, scheme, progress))
     except (SpecError, TooMany) as error:
         raise UsageError(str(error)) from error
-    held = all(outcome.held for outcome in found)
+    held = all(outcome.held for outcome in outcomes)
     if json:
-        outcomes = [outcome.as_dict() for outcome in found]
-        print_json({"topology": topology, "scheme": scheme, "held": held, "failures": outcomes})
+        failures = [outcome.as_dict() for outcome in outcomes]
+        print_json({"topology": topology, "scheme": scheme, "held": held, "failures": failures})
     else:
-        _show(found)
+        _show(outcomes)
     if not held:
         raise typer.Exit(1)
 
@@ -210,8 +210,8 @@ def _update(topology: str, scheme: str, link: str, json: bool) -> None:
     if json:
         answer: dict[str, Any] = {}
         for name, reports in orders.items():
-            found = [one.as_dict() for one in reports]
-            answer[name.replace(", ", "_").replace(" ", "_")] = found if "first" in name else found[0]
+            dicts = [one.as_dict() for one in reports]
+            answer[name.replace(", ", "_").replace(" ", "_")] = dicts if "first" in name else dicts[0]
         print_json({"topology": topology, "scheme": scheme, "update": link, "held": held, "orders": answer})
     else:
         _show_update(orders)

@@ -8,15 +8,15 @@ from dcnlab.evaluator.deadlock.analysis import Deadlock
 from topos.fabric import Fabric
 
 
-def along(scheme: Scheme, found: Deadlock) -> list[tuple[int, int]]:
+def along(scheme: Scheme, deadlock: Deadlock) -> list[tuple[int, int]]:
     """(source, destination) of the packets that hold a channel of the cycle and wait for the next one.
 
     The channels lead from server to server (``switching`` credits).  All routes that the scheme can take count.
     """
-    tail, head = found.channels.tail, found.channels.head
+    tail, head = deadlock.channels.tail, deadlock.channels.head
     return [
         (source, to)
-        for channel, to in found.cycle
+        for channel, to in deadlock.cycle
         for source in range(scheme.fabric.servers)
         if source != to and (int(tail[channel]), int(head[channel])) in _legs(scheme, source, to)
     ]
@@ -30,7 +30,7 @@ def narrowest(fabric: Fabric) -> int:
 
 def _legs(scheme: Scheme, source: int, to: int) -> set[tuple[int, int]]:
     """The pairs of servers that follow each other on a route."""
-    fabric, found = scheme.fabric, set[tuple[int, int]]()
+    fabric, legs = scheme.fabric, set[tuple[int, int]]()
     todo = [(source, header, source) for header, _ in scheme.headers(source, to)]
     seen = set(todo)
     while todo:
@@ -40,10 +40,10 @@ def _legs(scheme: Scheme, source: int, to: int) -> set[tuple[int, int]]:
             if not isinstance(action, Forward) or end is None:
                 continue
             if fabric.is_server(end.node):
-                found.add((last, end.node))
+                legs.add((last, end.node))
             before = end.node if fabric.is_server(end.node) else last
             state = end.node, action.arrival(header, scheme.tag_bits, end.number), before
             if state not in seen:
                 seen.add(state)
                 todo.append(state)
-    return found
+    return legs

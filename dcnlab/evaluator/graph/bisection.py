@@ -47,10 +47,10 @@ _NO_FAILURES = Failures()
 
 @dataclass(frozen=True, eq=False)
 class Bisection:
-    """The bisection width, in links, is at least ``bound`` and at most ``found``."""
+    """The bisection width, in links, is at least ``bound`` and at most ``cut``."""
 
     #: Links cut by the best cut found, the one in ``side``.
-    found: int
+    cut: int
     #: Proven lower bounds (0 where not computed).
     spectral: float
     flow: float

@@ -29,7 +29,7 @@ def carried(
         "flows", workload.source[arrives], workload.destination[arrives], wire_bits(workload.size[arrives])
     )
     busiest = max(np.bincount(ends, sent.amounts).max() for ends in (sent.sources, sent.destinations))
-    found = optimum_of(fabric, sent, down).optimum
-    lower, upper = (payload * theta * rate / float(busiest) for theta in (found.lower, found.upper))
+    optimum = optimum_of(fabric, sent, down).optimum
+    lower, upper = (payload * theta * rate / float(busiest) for theta in (optimum.lower, optimum.upper))
     last = float((workload.begin + seconds)[arrives].max())
     return Throughput(*(round(one, 3) for one in (payload / last, lower, upper)))

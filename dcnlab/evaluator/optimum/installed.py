@@ -50,13 +50,13 @@ def splits_of(
     turned = Traffic(wanted.name, wanted.destinations, wanted.sources, wanted.amounts)
     optimum = optimum_of(fabric, turned, gap=gap, limit=limit).optimum
     ports = _ports(fabric, optimum)
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    splits: dict[str, dict[str, dict[str, int]]] = {}
     for place, row in zip(optimum.problem.demands.sources.tolist(), optimum.flows(), strict=True):
         servers = np.flatnonzero(optimum.problem.place[: fabric.servers] == place).tolist()
         for node, weights in _weights(optimum, row, ports):
             for server in servers:
-                found.setdefault(str(node), {})[str(server)] = weights
-    return found
+                splits.setdefault(str(node), {})[str(server)] = weights
+    return splits
 
 
 def scheme_class(fabric: Fabric, splits: dict[str, dict[str, dict[str, int]]]) -> type[StatedSplits]:
@@ -72,11 +72,11 @@ def as_file(fabric: Fabric, traffic: str, splits: dict[str, dict[str, dict[str, 
 
 def _ports(fabric: Fabric, optimum: Optimum) -> dict[tuple[int, int], list[int]]:
     """The ports of parallel links, by the two nodes."""
-    found: dict[tuple[int, int], list[int]] = {}
+    ports: dict[tuple[int, int], list[int]] = {}
     for node in optimum.problem.nodes.tolist():
         for port, end in fabric.ports(node):
-            found.setdefault((node, end.node), []).append(port)
-    return found
+            ports.setdefault((node, end.node), []).append(port)
+    return ports
 
 
 def _weights(

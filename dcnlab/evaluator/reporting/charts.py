@@ -116,11 +116,11 @@ def twins(*charts: Chart) -> dict[str, str]:
     """
     drawn = [chart for chart in charts if not chart.names]
     names = dict.fromkeys(series.colour_key for chart in drawn for series in chart.series)
-    found: dict[str, str] = {}
+    twin_of: dict[str, str] = {}
     for name, other in ((b, a) for a, b in itertools.combinations(names, 2)):
-        if not {name, other} & found.keys() and all(_coincide(chart, name, other) for chart in drawn):
-            found[name] = other
-    return found
+        if not {name, other} & twin_of.keys() and all(_coincide(chart, name, other) for chart in drawn):
+            twin_of[name] = other
+    return twin_of
 
 
 def _coincide(chart: Chart, one: str, other: str) -> bool:

@@ -19,7 +19,7 @@ def relabelled(drawn: Chart | Panels, labels: Mapping[str, str]) -> Chart | Pane
     pattern = re.compile(rf"(?<![\w:.,=-])(?:{specs})(?![\w:=-]|,\S)")
 
     def named(text: str) -> str:
-        return pattern.sub(lambda found: labels[found[0]], text)
+        return pattern.sub(lambda match: labels[match[0]], text)
 
     said = "; ".join(f"{name}: {spec}" for spec, name in labels.items())
     caption = "; ".join(filter(None, (drawn.caption.removesuffix("."), said)))

@@ -200,12 +200,12 @@ def _links_along(out: IntArray, row: Longs, sources: IntArray, start: Longs, pee
 
 def _from_chain(explorer: Explorer, pairs: Pairs) -> Flows:
     """Flows of one pair are alike: the chain has its sources once."""
-    found: list[Flows] = []
+    parts: list[Flows] = []
     for position, to in enumerate(pairs.destinations.tolist()):
         sources, flow = np.unique(pairs.of(position), return_inverse=True)
         counts, links, shares = explorer.chain(to, sources).crossings()
         start = np.concatenate([[0], np.cumsum(counts)])
-        found.append(Flows(sources, np.full(len(sources), to), start, links, shares).take(flow))
-    counts = np.concatenate([np.diff(one.start) for one in found])
-    links, shares = np.concatenate([one.links for one in found]), np.concatenate([one.shares for one in found])
+        parts.append(Flows(sources, np.full(len(sources), to), start, links, shares).take(flow))
+    counts = np.concatenate([np.diff(one.start) for one in parts])
+    links, shares = np.concatenate([one.links for one in parts]), np.concatenate([one.shares for one in parts])
     return Flows(*_ends(pairs), np.concatenate([[0], np.cumsum(counts)]), links, shares)

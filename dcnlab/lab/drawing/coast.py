@@ -20,7 +20,7 @@ FILE = Path(__file__).parents[1] / "view" / "static" / "vendor" / "land.json"
 def coast(low: Points, high: Points, scale: tuple[float, float], file: Path = FILE) -> list[Points]:
     """The coast between two corners of a drawing in which a degree is so much: lines of points (x, y)."""
     factors = np.array(scale) * (1, -1)
-    found: list[Points] = []
+    lines: list[Points] = []
     for arc in _arcs(file):
         points = arc * factors
         inside: NDArray[np.bool_] = np.asarray(((points >= low) & (points <= high)).all(axis=1))
@@ -30,8 +30,8 @@ def coast(low: Points, high: Points, scale: tuple[float, float], file: Path = FI
         for run in _runs(seen):
             line = np.clip(_coarser(points[run], float(max(high - low)) / 1500), low, high)
             if len(line) > 1:
-                found.append(line)
-    return found
+                lines.append(line)
+    return lines
 
 
 @cache

@@ -46,8 +46,8 @@ def names(figure: Figure, places: Points, radius: float, size: float = 0.0) -> I
             away, wide = radius + 0.65 * own, radius + (0.5 * _WIDE * len(text) + 0.3) * own
             around = ((x, y + away), (x, y - away), (x + wide, y), (x - wide, y))
             places_for = (Name(node.index, text, *place, own) for place in around)
-            if found := next((one for one in places_for if _takes(taken, one)), None):
-                yield found
+            if free := next((one for one in places_for if _takes(taken, one)), None):
+                yield free
 
 
 def _takes(taken: dict[int, list[tuple[float, float, float]]], name: Name) -> bool:

@@ -157,10 +157,10 @@ class Running:
     @cached_property
     def further(self) -> Mapping[int, Sequence[int]]:
         """The further addresses of servers that have such."""
-        found: dict[int, list[int]] = {}
+        by_server: dict[int, list[int]] = {}
         for address, server in further_addresses.parse(self.config.addresses, self.scheme).items():
-            found.setdefault(server, []).append(address)
-        return found
+            by_server.setdefault(server, []).append(address)
+        return by_server
 
     def introduce_hosts(self, scheme: Scheme) -> None:
         """Have plain hosts know each other's hardware addresses under ``scheme``, which failures may change."""

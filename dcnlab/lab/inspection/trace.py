@@ -70,7 +70,7 @@ def _entry(text: str, known: list[FlowEntry], names: dict[str, int]) -> str:
     if not matched:
         return ""
     table, match, priority = matched[-1]
-    match = _IN_PORT.sub(lambda found: f"in_port={names.get(found[1], found[1])}", match)
+    match = _IN_PORT.sub(lambda port: f"in_port={names.get(port[1], port[1])}", match)
     keys = int(table), int(priority), match
     entry = next((e for e in known if (e.table, e.priority, e.match) == keys), None)
     where = f"table={table}, " if table != "0" else ""

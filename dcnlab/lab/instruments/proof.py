@@ -202,7 +202,7 @@ def _any_packet(model: Installed) -> Report:
 
 
 def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_ms: float) -> VerifyResult:
-    found = [
+    violations = [
         FoundViolation(
             one.kind.value, one.reason, one.packet, [*one.path], [*one.entries], [*one.pairs], one.command
         )
@@ -214,14 +214,16 @@ def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_m
         reason = "entries of one priority match the same packet and do different things"
         where = [name(node)] * len(entries)
         command = model.command([place], None)
-        found.append(FoundViolation("ambiguous", reason, model.packet(place), where, [*entries], [], command))
+        violations.append(
+            FoundViolation("ambiguous", reason, model.packet(place), where, [*entries], [], command)
+        )
     return VerifyResult(
         switches=len(model.switches),
         entries=sum(len(switch.entries) for switch in model.switches.values()),
         pairs=reports[0].checked,
         classes=sum(report.checked for report in reports[1:]),
         states=sum(report.states for report in reports),
-        found=found,
+        found=violations,
         unanalysed=reports[0].unanalysed,
         reasons=[*reports[0].reasons],
         may_drop=[f"{name(node)}: {meter}" for node, meter in model.metered],

@@ -108,10 +108,12 @@ class Launch:
                 crossing[a][link.index], crossing[b][link.index] = b, a
         return crossing
 
-    def _part(self, found: Sequence[Worker], number: int, port: int, crossing: Mapping[int, int]) -> LocalPart:
-        peers = {link: found[other].address for link, other in crossing.items()}
+    def _part(
+        self, workers: Sequence[Worker], number: int, port: int, crossing: Mapping[int, int]
+    ) -> LocalPart:
+        peers = {link: workers[other].address for link, other in crossing.items()}
         nodes = frozenset(self.placement.nodes(number))
-        machines = tuple(worker.address for worker in found)
+        machines = tuple(worker.address for worker in workers)
         collectors = {server: self.placement.of[server] for server in self._collecting()}
         return LocalPart(
             nodes,

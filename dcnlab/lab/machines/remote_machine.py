@@ -69,10 +69,10 @@ class RemoteMachine(RemotePart):
     @property
     def impairments(self) -> Mapping[Direction, Shape]:
         """The impairments of links, by direction."""
-        found = ((one, Shape().changed(one.impairments)) for one in self.perform(Impair()).links)
+        shapes = ((one, Shape().changed(one.impairments)) for one in self.perform(Impair()).links)
         return {
             direction: shape
-            for one, shape in found
+            for one, shape in shapes
             for direction in naming.directions(self._fabric, (one.number,), one.sender)
         }
 
@@ -126,10 +126,10 @@ class RemoteMachine(RemotePart):
             else:
                 answers.hear(value)
 
-        def end(found: Future[Any]) -> None:
+        def end(ended: Future[Any]) -> None:
             if not serves.done():
-                serves.set_exception(found.exception() or LabError(_ENDED))
-            answers.end(found)
+                serves.set_exception(ended.exception() or LabError(_ENDED))
+            answers.end(ended)
             if not left.is_set():
                 context.stop()
 

@@ -41,8 +41,8 @@ class Measure(Operation[Any]):
 
         try:
             return judged.make(self.wanted(), lab, Context(call, lab.living)).to_json()
-        except OnOneMachine as found:
-            return found.machine.perform(self, call)
+        except OnOneMachine as elsewhere:
+            return elsewhere.machine.perform(self, call)
 
     def wanted(self) -> Measurement[Any]:
         """The measurement; UsageError where there is none of that name, or an argument is wrong."""

@@ -92,10 +92,10 @@ def _remotes(text: str, word: str) -> tuple[tuple[str, int], ...]:
     """The controllers in ``remote:HOST:PORT,remote:HOST:PORT``; OptionError for what is none."""
     remotes = []
     for part in text.split(","):
-        found = _ADDRESS.fullmatch(part.removeprefix(f"{word}:")) if part.startswith(f"{word}:") else None
-        if found is None or not 0 < int(found["port"]) < 1 << 16:
+        address = _ADDRESS.fullmatch(part.removeprefix(f"{word}:")) if part.startswith(f"{word}:") else None
+        if address is None or not 0 < int(address["port"]) < 1 << 16:
             raise OptionError("controller", f"controller {part!r} is not {word}:HOST:PORT")
-        remotes.append((found["host"].strip("[]"), int(found["port"])))
+        remotes.append((address["host"].strip("[]"), int(address["port"])))
     if len(set(remotes)) < len(remotes) or len(remotes) > MOST_REMOTES:
         raise OptionError("controller", f"controller {text!r}: name {MOST_REMOTES} at most, each once")
     return tuple(remotes)

@@ -153,7 +153,7 @@ class StatedOptions(Options):
 
     def mtus(self, fabric: Fabric) -> dict[int, int]:
         """The MTU of each link for which the topology's file states one; OptionError for wrong values."""
-        found = {}
+        mtus = {}
         for number in range(len(fabric.link_ends)) if self.link_attributes else ():
             stated = fabric.attributes(number).get("mtu")
             if stated is None:
@@ -163,8 +163,8 @@ class StatedOptions(Options):
                 ends = "-".join(fabric.link_names(number))
                 what = f"mtu must be a number of bytes from {MIN_MTU} to {MAX_MTU}, not {stated!r}"
                 raise OptionError("topology", f"link {ends} of {fabric.spec}: {what}")
-            found[number] = int(text)
-        return found
+            mtus[number] = int(text)
+        return mtus
 
     @property
     def frames(self) -> int:

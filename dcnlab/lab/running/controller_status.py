@@ -41,9 +41,11 @@ def status(running: Running) -> ControllerState:
     return ControllerState(choice.text, library, len(by_switch), connected, by_hand, rest, notes, controllers)
 
 
-def _one_of(choice: ControllerChoice, number: int, target: str, found: Iterable[Controlled]) -> ControllerRole:
+def _one_of(
+    choice: ControllerChoice, number: int, target: str, connections: Iterable[Controlled]
+) -> ControllerRole:
     """One of the controllers of a lab: the switches that are connected with it, and its roles there."""
-    here = [one for one in found if one.target == target and one.connected]
+    here = [one for one in connections if one.target == target and one.connected]
     text = choice.named(number) if choice.remotes else choice.text
     return ControllerRole(text, len(here), dict(sorted(Counter(one.role or "other" for one in here).items())))
 

@@ -32,14 +32,14 @@ def change(
 
 def _described(lab: LocalMachine, shapes: Mapping[Direction, Shape]) -> ImpairedLinks:
     """A link once where both directions are alike, else each direction."""
-    found = []
+    links = []
     for number in dict.fromkeys(link for link, _ in shapes):
         a, b = lab.fabric.link_ends[number, [0, 2]].tolist()
         if (shape := shapes.get((number, a))) == shapes.get((number, b)) and shape is not None:
-            found.append(_one(lab, number, shape))
+            links.append(_one(lab, number, shape))
             continue
-        found += [_one(lab, number, shapes[number, end], end) for end in (a, b) if (number, end) in shapes]
-    return ImpairedLinks(found)
+        links += [_one(lab, number, shapes[number, end], end) for end in (a, b) if (number, end) in shapes]
+    return ImpairedLinks(links)
 
 
 def _one(lab: LocalMachine, number: int, shape: Shape, sender: int | None = None) -> ImpairedLink:

@@ -20,7 +20,7 @@ def suite(name: str, outcome: ScenarioResult, seconds: float) -> str:
     Cases are its expectations, and the measurements that ended with an error; their figures are in
     ``system-out``.
     """
-    broken = [(name, str(found["error"])) for name, found in outcome.results.items() if "error" in found]
+    broken = [(name, str(answer["error"])) for name, answer in outcome.results.items() if "error" in answer]
     root = _suite(name, len(outcome.verdicts) + len(broken) or 1, seconds)
     for result, error in broken:
         XML.SubElement(_case(root, name, result), "error", message=_text(error))

@@ -131,7 +131,7 @@ def _code(names: Any) -> str:
 
 def rewrite(text: str) -> str:
     """A document with the tables between its marks as they are now."""
-    return _MARKS.sub(lambda found: f"{found[1]}{markdown()}\n{found[2]}", text)
+    return _MARKS.sub(lambda mark: f"{mark[1]}{markdown()}\n{mark[2]}", text)
 
 
 if __name__ == "__main__":

@@ -65,16 +65,16 @@ def _class_name(given: Any) -> str:
 
 def _compare(net: LabNet, topo: Any) -> None:
     """LabError unless a topology has the nodes and links of the lab."""
-    for kind, wanted, found in (
+    for kind, wanted, nodes in (
         ("hosts", topo.hosts(), net.hosts),
         ("switches", topo.switches(), net.switches),
     ):
-        here = sorted(node.name for node in found)
+        here = sorted(node.name for node in nodes)
         if sorted(wanted) != here:
             _refuse(net, f"{len(wanted)} {kind} ({_some(sorted(wanted))}), not {len(here)} ({_some(here)})")
     wanted = Counter(frozenset(ends) for ends in topo.links())
-    found = Counter(frozenset((link.intf1.node.name, link.intf2.node.name)) for link in net.links)
-    if differing := (wanted - found) or (found - wanted):
+    links = Counter(frozenset((link.intf1.node.name, link.intf2.node.name)) for link in net.links)
+    if differing := (wanted - links) or (links - wanted):
         _refuse(net, f"other links, such as {' - '.join(sorted(next(iter(differing))))}")
 
 

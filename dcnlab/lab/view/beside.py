@@ -86,11 +86,11 @@ def _subject(recording: Recording) -> Subject:
 def _downs(recording: Recording) -> set[frozenset[int]]:
     """The links that are down at some time of a recording."""
     down: set[int] = set()
-    found = {frozenset[int]()}
+    downs = {frozenset[int]()}
     for kind, message in recording.messages:
         if kind == "state":
             down = set(message["down"])
         elif message["kind"] == "link":
             (down.discard if message["up"] else down.add)(message["link_number"])
-        found.add(frozenset(down))
-    return found
+        downs.add(frozenset(down))
+    return downs

@@ -57,7 +57,7 @@ def whole(file: Path, module: str, data: Mapping[str, Any]) -> str:
         f'<script type="importmap">{_in_script({"imports": modules})}</script>',
         f'<script type="module">import "dcnlab/{module}.js";</script>',
     ]
-    page = _STYLE.sub(lambda found: f"<style>{(_STATIC / found[1]).read_text()}</style>", file.read_text())
+    page = _STYLE.sub(lambda link: f"<style>{(_STATIC / link[1]).read_text()}</style>", file.read_text())
     return page.replace(f'<script type="module" src="{module}.js"></script>', "\n    ".join(elements))
 
 

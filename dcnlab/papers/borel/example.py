@@ -110,9 +110,9 @@ def cr_constants(family: Borel) -> list[tuple[float, ...]]:
         for label in range(i, n, period):
             *chords, ahead, behind = ring.order[ring.vertices[label]]
             forward_first = sorted(chords, key=lambda chord: chord[0] % 2 == 0)
-            for found, (_, end) in zip(offsets, (*forward_first, ahead, behind), strict=True):
-                found.add(_offset(label, ring.labels[end], n))
-        rows.append(tuple(_only(found) for found in offsets))
+            for differences, (_, end) in zip(offsets, (*forward_first, ahead, behind), strict=True):
+                differences.add(_offset(label, ring.labels[end], n))
+        rows.append(tuple(_only(differences) for differences in offsets))
     return rows
 
 
@@ -121,8 +121,8 @@ def _offset(label: float, end: float, n: int) -> float:
     return (end - label + n // 2) % n - n // 2
 
 
-def _only(found: Set[float]) -> float:
-    return next(iter(found)) if len(found) == 1 else math.nan
+def _only(values: Set[float]) -> float:
+    return next(iter(values)) if len(values) == 1 else math.nan
 
 
 # --- Table 2, Figure 2 and their examples -----------------------------------------

@@ -52,10 +52,10 @@ def _nodes() -> Iterator[Row]:
 def _equations() -> Iterator[Row]:
     """Equation 1 (its proof has it): i is joined to <i + t>_q + <a^i y>_p q, and so on; both y are 1."""
     for spec in (_EXAMPLE, *_SETS):
-        family, found = _family(spec), gcr_constants(_family(spec))
+        family, constants = _family(spec), gcr_constants(_family(spec))
         p, a, k, n = family.p, family.a, family.k, family.vertices
         wrong = unequal = 0
-        for i, row in enumerate(found):
+        for i, row in enumerate(constants):
             for measured, (t, sign) in zip(
                 row, ((family.t1, 1), (family.t1, -1), (family.t2, 1), (family.t2, -1)), strict=True
             ):
@@ -88,13 +88,13 @@ def _rings() -> Iterator[Row]:
 def _stored() -> Iterator[Row]:
     vertices = [_family(spec).vertices for spec in _GROWING]
     entries = [table_sizes(bind("vertex-transitive", fabric(spec)), 1).entries_max for spec in _GROWING]
-    found, *ends = growth_exponent(vertices, [count / n for count, n in zip(entries, vertices, strict=True)])
+    exponent, *ends = growth_exponent(vertices, [count / n for count, n in zip(entries, vertices, strict=True)])
     claim = _claim(
         "transitive-linear", "section 4; conclusion: 'a large space commitment of O(N) at each node'",
         f"entries of vertex-transitive routing grow as N, {_GROWING[0]} to {_GROWING[-1]}",
         f"{GROWTH}; of the largest table", 0,
     )  # fmt: skip
-    yield Row(claim, found, (ends[0], ends[1]))
+    yield Row(claim, exponent, (ends[0], ends[1]))
     for spec in (*_SETS, TABLE_4.spec(TABLE_4.columns[0])):
         claim = _claim(
             f"phase-1-{spec}", "section 4.4, 'the space complexity for this phase is reduced to k x delta'",
@@ -126,8 +126,8 @@ def _systematic() -> Iterator[Row]:
             f"defining-{spec}", "section 4, 'The toroidal mesh and hypercube are examples of such graphs'",
             f"largest stretch of {scheme}, which computes from labels, on {spec}", "exact over all pairs", 1,
         )  # fmt: skip
-        found = routed(spec, scheme)
-        yield Row(claim, None if found is None else found.stretch_max)
+        routed_lengths = routed(spec, scheme)
+        yield Row(claim, None if routed_lengths is None else routed_lengths.stretch_max)
     for spec in ("torus:33x33", "hypercube:10"):
         claim = _claim(
             f"denser-{spec}", "sections 1 and 5, 'these systematically labelled graphs are not the densest'",

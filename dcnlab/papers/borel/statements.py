@@ -65,7 +65,7 @@ def _propositions() -> Iterator[Row]:
             f"proposition-4-{spec}", "section 3, Proposition 4 (class congruence)",
             f"constants of the GCR that differ modulo q between classes, {spec}", how, 0,
         )  # fmt: skip
-        yield Row(claim, sum(len(found) > 1 for found in residues))
+        yield Row(claim, sum(len(values) > 1 for values in residues))
 
 
 def _stored() -> Iterator[Row]:
@@ -105,18 +105,20 @@ def _grows(
 ) -> Row:  # fmt: skip
     """The claim that quantities grow no faster than bounds, over the sizes of ``_GROWING``."""
     sizes = [_family(spec).vertices for spec in _GROWING]
-    found, low, high = growth_exponent(sizes, [q / b for q, b in zip(quantities, bounds, strict=True)])
-    return Row(Claim(name, PAPER, words, 0, GROWTH, "<=", asymptotic=True, source=source), found, (low, high))
+    exponent, low, high = growth_exponent(sizes, [q / b for q, b in zip(quantities, bounds, strict=True)])
+    return Row(
+        Claim(name, PAPER, words, 0, GROWTH, "<=", asymptotic=True, source=source), exponent, (low, high)
+    )
 
 
 def _optimal() -> Iterator[Row]:
     for spec in (_EXAMPLE, *_SETS):
-        found = routed(spec, "vertex-transitive", "from:h0")
+        routed_lengths = routed(spec, "vertex-transitive", "from:h0")
         claim = _claim(
             f"optimal-{spec}", 'section 4: "optimal in the sense that shortest paths are guaranteed"',
             f"largest stretch of vertex-transitive routing, {spec}", "exact from vertex 0, all destinations", 1,
         )  # fmt: skip
-        yield Row(claim, None if found is None else found.stretch_max)
+        yield Row(claim, None if routed_lengths is None else routed_lengths.stretch_max)
 
 
 def _times() -> Iterator[Row]:

@@ -191,12 +191,12 @@ def _phases() -> Iterator[Row]:
         for column in table.columns:
             topology = table.spec(column)
             diameter, _ = from_node(fabric(topology))
-            for number, found in enumerate(phase_diameters(topology), start=1):
+            for number, largest in enumerate(phase_diameters(topology), start=1):
                 claim = Claim(
                     f"{topology}-D{number}", PAPER, f"D{number} at most D, {table.where(column)}", diameter,
                     _EXACT, "<=", source=f"section 4.{3 + number}",
                 )  # fmt: skip
-                yield Row(claim, found)
+                yield Row(claim, largest)
 
 
 EXPERIMENTS = (

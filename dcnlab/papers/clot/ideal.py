@@ -40,21 +40,21 @@ def _spec(family: str, k: int, n: int) -> str:
 def _bisections() -> Iterator[Row]:
     """Twice the number of links in the cut: the paper counts each direction of a link."""
     for k, n in ((4, 1), (4, 2), (4, 3), (6, 2), (8, 2), (8, 3)):
-        found = _bisection(_spec("clot", k, n))
+        halves = _bisection(_spec("clot", k, n))
         claim = Claim(
             f"bisection-{k}-{n}", _PAPER,
-            f"bisection k^n + 4k^(n-1), k = {k}, n = {n} (at least {2 * found.bound})",
+            f"bisection k^n + 4k^(n-1), k = {k}, n = {n} (at least {2 * halves.bound})",
             k**n + 4 * k ** (n - 1), _CUT, source="section 4.2.2, Theorem 3.4",
         )  # fmt: skip
         known = Independent.by(oracles.clot_bisection, k, n) if k**n <= _ALL_HALVES else None
-        yield Row(claim, 2 * found.found, independent=known)
+        yield Row(claim, 2 * halves.cut, independent=known)
     yield from _improvements()
 
 
 def _improvements() -> Iterator[Row]:
     """Over the torus, whose bisection of 4k^(n-1) is printed beside it."""
     for k, n in ((4, 2), (8, 2), (10, 2), (4, 3)):
-        torus, clot = (2 * _bisection(_spec(family, k, n)).found for family in ("torus", "clot"))
+        torus, clot = (2 * _bisection(_spec(family, k, n)).cut for family in ("torus", "clot"))
         claim = Claim(
             f"bisection-torus-{k}-{n}", _PAPER, f"bisection of the torus 4k^(n-1), k = {k}, n = {n}",
             4 * k ** (n - 1), _CUT, source="section 4.2.2, after Theorem 3.4",
@@ -104,11 +104,11 @@ def channel_load(family: str, k: int, n: int) -> float:
     conserved = hstack([flow, coo_array((network.size, 1))])
     cost = np.zeros(count + 1)
     cost[-1] = 1
-    found = linprog(  # type: ignore[call-overload]  # the stubs know no sparse arrays
+    solution = linprog(  # type: ignore[call-overload]  # the stubs know no sparse arrays
         cost, A_ub=hstack([weights, limit]).tocsr(), b_ub=np.zeros(len(kinds)),
         A_eq=conserved.tocsr(), b_eq=supply, method="highs",
     )  # fmt: skip
-    return round(float(found.fun), 9)
+    return round(float(solution.fun), 9)
 
 
 def _ideal() -> Iterator[Row]:

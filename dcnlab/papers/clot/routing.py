@@ -67,7 +67,7 @@ def _torus() -> tuple[int, NextNodes, Callable[[int, int], bool]]:
 def _rows() -> Iterator[Row]:
     how = "channels on cycles of the channel dependency graph, from all pairs; networkx"
     mesh = waiting_in_circles(_SIDE**2, _mesh, lambda _a, _b: False)
-    for name, found in (
+    for name, waiting in (
         (f"mesh of {_SIDE} x {_SIDE}", mesh),
         (f"torus:{_SIDE}x{_SIDE}", waiting_in_circles(*_torus())),
     ):
@@ -75,7 +75,7 @@ def _rows() -> Iterator[Row]:
             f"deadlock-{name}", _PAPER, f"channels that can wait for each other in a circle, {name}", 0, how,
             source='section 7.3: "ensures POW is deadlock free in the mesh sub-network"; two virtual channels',
         )  # fmt: skip
-        yield Row(claim, found)
+        yield Row(claim, waiting)
     for spec in ("clot:4x4", "clot:8x8", "clot:4x4x4"):
         lengths, servers = routed(spec, "pow"), fabric(spec).servers
         claim = Claim(

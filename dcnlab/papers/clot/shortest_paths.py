@@ -51,8 +51,8 @@ def _counts() -> Iterator[Row]:
             math.factorial(sum(gaps)) // math.prod(map(math.factorial, gaps)), how,
             source=f"section 4.2.4, Eq. 11{example}",
         )  # fmt: skip
-        found = shortest_paths(torus, 0, torus.family.server(gaps), same_direction=True)
-        yield Row(claim, found, independent=Independent.by(oracles.monotone_paths, *gaps))
+        paths = shortest_paths(torus, 0, torus.family.server(gaps), same_direction=True)
+        yield Row(claim, paths, independent=Independent.by(oracles.monotone_paths, *gaps))
     yield _product()
 
 

@@ -77,9 +77,9 @@ def _named(network: Network, credits: bool) -> str:
 
 #: Each figure with its number of digits: further digits differ between machines.
 _FIGURES: dict[str, tuple[Callable[[Latency], float], int]] = {
-    "mean latency, us": (lambda found: found.mean, 1),
-    "throughput": (lambda found: found.throughput, 3),
-    "share of packets lost": (lambda found: found.loss, 4),
+    "mean latency, us": (lambda latency: latency.mean, 1),
+    "throughput": (lambda latency: latency.throughput, 3),
+    "share of packets lost": (lambda latency: latency.loss, 4),
 }
 
 
@@ -125,12 +125,12 @@ def _savings(
     yield Reading("idle, between the farthest hosts", round(100 * (1 - near / far), 1))
 
 
-def _latency_of(found: Latency) -> float:
-    return found.mean
+def _latency_of(result: Latency) -> float:
+    return result.mean
 
 
-def _throughput_of(found: Latency) -> float:
-    return found.throughput
+def _throughput_of(result: Latency) -> float:
+    return result.throughput
 
 
 def _values() -> Iterator[Row]:
@@ -219,11 +219,11 @@ def _charts_of(radix: int) -> Iterator[Chart]:
     """Charts of one seed; the intervals are over consecutive batches of the run."""
     latency, throughput = [], []
     for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube, POW")):
-        runs = [found for load in _CURVE if (found := run(family, scheme, radix, load, _SEEDS[0]))]
-        at, label = tuple(found.load for found in runs), name
-        means, errors = tuple(found.mean for found in runs), tuple(found.confidence for found in runs)
+        runs = [point for load in _CURVE if (point := run(family, scheme, radix, load, _SEEDS[0]))]
+        at, label = tuple(point.load for point in runs), name
+        means, errors = tuple(point.mean for point in runs), tuple(point.confidence for point in runs)
         latency.append(Series(label, at, means, errors))
-        throughput.append(Series(label, at, tuple(found.throughput for found in runs)))
+        throughput.append(Series(label, at, tuple(point.throughput for point in runs)))
     caption = (
         f"tori of {radix} x {radix} x {radix} servers; all-to-all, on/off sources; 1 Gb/s, 1500 B,"
         f" buffers of 10; 4 ms; seed {_SEEDS[0]}, bars: 95 % interval from batches of the run"

@@ -75,14 +75,14 @@ def _lossless() -> Iterator[Row]:
     for spec in ("clot:4x4", "clot:4x4x4"):
         for load in (1.0, 4.0):
             settings = replace(Settings(until=3_000_000), flow_control="credits", buffer=2)
-            found = simulate(bind("pow", fabric(spec)), load, settings=settings)
+            latency = simulate(bind("pow", fabric(spec)), load, settings=settings)
             claim = _claim(
                 f"lossless-{spec}-{load:g}", 'section 7.2: "a packet lossless fabric"',
                 f"packets that entered the network and did not arrive, {spec}, load {load:g}",
                 "simulated packet by packet: all-to-all, credits, buffers of two packets, an escape channel by"
                 " up*/down* paths; sources refuse what does not fit; 2 ms after 1 ms", 0,
             )  # fmt: skip
-            yield Row(claim, found.no_route)
+            yield Row(claim, latency.no_route)
 
 
 def _balance() -> Iterator[Row]:
@@ -176,12 +176,12 @@ def _aacm() -> Iterator[Row]:
         'section 6.2.2, Fig. 10: "an error report containing the coordinates of node (1, 1) and node (1, 2)"'
     )
     for what in ("link", "node"):
-        found = configured(lambda s, f, what=what: _break(s, f, what))  # type: ignore[misc]
-        named = sum("(1,2)" in str(finding) for finding in found.outcomes[-1].findings)
+        outcome = configured(lambda s, f, what=what: _break(s, f, what))  # type: ignore[misc]
+        named = sum("(1,2)" in str(finding) for finding in outcome.outcomes[-1].findings)
         statement = f"errors that name (1, 2) at the origin after the {what} failed, at least 1"
         yield Row(_claim(f"fig10-{what}", source, statement, _AACM, 1, ">="), named)
-    found = configured(lambda s, f: s.swap(_port(f, (1, 2), (2, 2)), _port(f, (1, 1), (2, 1))))
-    named = sum("(2,1)" in str(finding) for finding in found.outcomes[-1].findings)
+    outcome = configured(lambda s, f: s.swap(_port(f, (1, 2), (2, 2)), _port(f, (1, 1), (2, 1))))
+    named = sum("(2,1)" in str(finding) for finding in outcome.outcomes[-1].findings)
     source = 'section 6.2.2, Fig. 11: "AACM can efficiently detect this error"'
     statement = "errors that name (2, 1) at the origin after (1, 2) was wired to it, at least 1"
     yield Row(_claim("fig11", source, statement, _AACM, 1, ">="), named)
@@ -197,13 +197,13 @@ def _break(simulation: AacmSimulation, network: Fabric, what: str) -> None:
 
 
 def _fig_9() -> Iterator[Row]:
-    found, torus = configured(), fabric(f"clot:{_SIDE}x{_SIDE}").family
+    outcome, torus = configured(), fabric(f"clot:{_SIDE}x{_SIDE}").family
     assert isinstance(torus, Torus)
-    addresses = dict(found.taken)
+    addresses = dict(outcome.taken)
     right = sum(address == torus.coordinates(server) for server, address in addresses.items())
     source = "section 6.2.2, Fig. 9"
     yield Row(_claim("fig9-all", source, "servers that have their coordinates", _AACM, _SIDE**2), right)
-    order = [address for _, address in found.taken if any(address)]
+    order = [address for _, address in outcome.taken if any(address)]
     statement = "servers that take their address after the one with the largest coordinates"
     late = len(order) - 1 - order.index((_SIDE - 1, _SIDE - 1))
     yield Row(_claim("fig9-last", f'{source}: "the last node"', statement, _AACM, 0), late)

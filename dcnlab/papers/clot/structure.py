@@ -161,8 +161,8 @@ def without_path(spec: str, kind: str) -> float:
     for seed in _SEEDS:
         failed = draw(network, f"{kind}=20%", seed)
         up = [server for server in range(network.servers) if server not in failed.nodes]
-        found = distances(hop_graph(network, failed.links), up, up)
-        shares.append(100 * found.unreachable / found.pairs)
+        lengths = distances(hop_graph(network, failed.links), up, up)
+        shares.append(100 * lengths.unreachable / lengths.pairs)
     return float(np.mean(shares))
 
 
@@ -202,12 +202,12 @@ def _others() -> Iterator[Row]:
         "(x, y) sends to (y, x), exact expectation", 1, ">",
     )  # fmt: skip
     yield Row(claim, worst["dor"] / worst["valiant"])
-    found = analyse(bind("min-ad", fabric("torus:4x4")))
+    deadlock = analyse(bind("min-ad", fabric("torus:4x4")))
     claim = _claim(
         "min-ad-deadlock", source.format("MIN AD: usually not deadlock free"),
         "channels on cycles of the channel dependency graph, torus:4x4, above 0", "dcnlab deadlock", 0, ">",
     )  # fmt: skip
-    yield Row(claim, found.cyclic)
+    yield Row(claim, deadlock.cyclic)
     for k in (4, 6, 8):
         claim = _claim(
             f"novacube-{k}", 'section 2: "NovaCube greatly reduces the network diameter"',

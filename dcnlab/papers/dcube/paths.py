@@ -58,15 +58,15 @@ def mean_paths(spec: str, share_switches: bool) -> float:
     Either only the switches of the two ends are shared (the paper's definition), or no node is.
     """
     network, general = fabric(spec), General(fabric(spec))
-    found: list[int] = []
+    counts: list[int] = []
     draw = np.random.default_rng(1)
-    while len(found) < _PAIRS:
+    while len(counts) < _PAIRS:
         source, destination = map(int, draw.choice(network.servers, 2, replace=False))
         ends = general.switches_of(source, destination)
         if not set(network.neighbours(source)) & set(network.neighbours(destination)) & ends:
             shareable = ends if share_switches else frozenset[int]()
-            found.append(max_disjoint_paths(network, source, destination, shareable))
-    return float(np.mean(found))
+            counts.append(max_disjoint_paths(network, source, destination, shareable))
+    return float(np.mean(counts))
 
 
 @cache

@@ -35,15 +35,15 @@ def level_loads(spec: str) -> tuple[float, ...]:
     family = network.family
     assert isinstance(family, CellFamily)
     loads = shortest_path_loads(network, choose(network, "servers", 1), hops="servers", split_by="paths")
-    found: list[list[float]] = [[] for _ in range(family.k + 1)]
+    by_level: list[list[float]] = [[] for _ in range(family.k + 1)]
     for link in network.links():
         apart = 0
         if network.is_server(link.a.node) and network.is_server(link.b.node):
             digits = zip(family.digits(link.a.node), family.digits(link.b.node), strict=True)
             apart = max(level for level, (a, b) in enumerate(digits) if a != b)
         for end in (link.a, link.b):
-            found[apart].append(float(loads[network.adjacency.start[end.node] + end.number - 1]))
-    return tuple(float(np.mean(loads)) for loads in found)
+            by_level[apart].append(float(loads[network.adjacency.start[end.node] + end.number - 1]))
+    return tuple(float(np.mean(loads)) for loads in by_level)
 
 
 def _levels() -> Iterator[Row]:
@@ -144,10 +144,10 @@ def _throughput() -> Iterator[Row]:
 
 def kautz(diameter: int) -> nx.DiGraph[int]:
     """The 2-ary Kautz digraph: iterated line digraphs of the complete digraph of three nodes."""
-    found: nx.DiGraph[int] = nx.complete_graph(3, create_using=nx.DiGraph)
+    graph: nx.DiGraph[int] = nx.complete_graph(3, create_using=nx.DiGraph)
     for _ in range(diameter - 1):
-        found = nx.convert_node_labels_to_integers(nx.line_graph(found))
-    return found
+        graph = nx.convert_node_labels_to_integers(nx.line_graph(graph))
+    return graph
 
 
 def _kautz() -> Iterator[Row]:

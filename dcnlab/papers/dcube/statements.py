@@ -49,12 +49,12 @@ def _theorem_2() -> Iterator[Row]:
 
 def switches_along(at: int, symbols: Sequence[Symbol], m: int) -> list[int]:
     """The switches of a sequence of symbols, where an inapplicable one is replaced by Theorem 2."""
-    found = [at]
+    switches = [at]
     for symbol in symbols:
         for one in (symbol,) if symbol.applies(at, m) else _instead(symbol, at):
             at ^= one.bits
-            found.append(at)
-    return found
+            switches.append(at)
+    return switches
 
 
 def applicable(at: int, index: int, m: int) -> Symbol:
@@ -125,14 +125,14 @@ def _throughput() -> Iterator[Row]:
 def _trunk() -> Row:
     """Two servers that are joined by q - 1 links, over which packets are spread."""
     pair = nx.MultiGraph([(0, 1)] * _TRUNK)
-    found = evaluate(pair, ("ecmp",), metrics=("throughput",), flows="split").as_dict()
+    report = evaluate(pair, ("ecmp",), metrics=("throughput",), flows="split").as_dict()
     claim = _claim(
         "trunk", "section 6: 'three 1Gbps interfaces can be bundled into a virtual interface at 3Gbps'",
         f"rate between two servers with {_TRUNK} links, in that of a link",
         "max-min fair, flows split over the links",
         _TRUNK,
     )  # fmt: skip
-    return Row(claim, found["schemes"][0]["throughput"]["least"])
+    return Row(claim, report["schemes"][0]["throughput"]["least"])
 
 
 def _rows() -> Iterator[Row]:

@@ -125,10 +125,10 @@ def _extended() -> Iterator[Row]:
         )  # fmt: skip
     for spec in ("xdcube:6,2,cubes=hyper+mobius1", "xdcube:6,2,cubes=mobius0+twisted"):
         network = fabric(spec)
-        found = distances(hop_graph(network), range(network.servers), range(network.servers))
+        lengths = distances(hop_graph(network), range(network.servers), range(network.servers))
         yield _row(
             f"mixed-{spec}", "section 3, 'each DCube_i may use different hypercube-like graphs'",
-            f"pairs of servers of {spec} without a path", "exact over all pairs", 0, found.unreachable,
+            f"pairs of servers of {spec} without a path", "exact over all pairs", 0, lengths.unreachable,
         )  # fmt: skip
     for cube, m in (("mobius0", 5), ("mobius0", 8), ("twisted", 5), ("twisted", 7)):
         network = fabric(f"xdcube:{m},1,cubes={cube}")

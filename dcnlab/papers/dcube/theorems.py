@@ -49,7 +49,7 @@ def longest_by_algorithm_1(m: int) -> int:
     scheme, ports = bind("dcube", network), network.port_count(network.servers)
     opposite = (2**m - 1) * ports
     paths = (path(scheme, a, opposite + b) for a in range(ports) for b in range(ports))
-    return max(sum(map(network.is_server, found)) - 1 for found in paths if found)
+    return max(sum(map(network.is_server, nodes)) - 1 for nodes in paths if nodes)
 
 
 @cache
@@ -62,12 +62,12 @@ def between_switches(m: int) -> int:
 
 def _theorems() -> Iterator[Row]:
     for m in _SIZES[1:]:
-        found = between_servers("hdcube", m).diameter
+        diameter = between_servers("hdcube", m).diameter
         how = f"{_EXACT}; Algorithm 1: from all servers of a switch to those of the opposite one"
         claim = _claim(f"h-{m}", "Section 4, Theorem 1", f"H diameter 2m+1, m = {m}", how, 2 * m + 1)
         row = Row.by_reading(
             claim,
-            Reading("largest distance", found),
+            Reading("largest distance", diameter),
             Reading("longest path of Algorithm 1", longest_by_algorithm_1(m)),
         )
         yield replace(row, independent=_between("hdcube", m))

@@ -34,8 +34,8 @@ def between_switches(spec: str) -> tuple[int, float]:
     """(diameter, average path) between all switches, or vertices of a network without."""
     network = fabric(spec)
     nodes = range(network.servers if network.switches else 0, network.size)
-    found = distances(hop_graph(network), nodes, nodes)
-    return found.diameter, found.mean
+    lengths = distances(hop_graph(network), nodes, nodes)
+    return lengths.diameter, lengths.mean
 
 
 def _random() -> Iterator[Row]:
@@ -45,28 +45,28 @@ def _random() -> Iterator[Row]:
         ("torus:16x16", "random:256,4"), ("torus:8x8x8", "random:512,6"), ("star:5", "random:120,4"),
     ):  # fmt: skip
         for words, part in (("diameter", 0), ("average path", 1)):
-            found = [between_switches(f"{drawn},seed={seed},hosts=1")[part] for seed in _SEEDS]
+            means = [between_switches(f"{drawn},seed={seed},hosts=1")[part] for seed in _SEEDS]
             claim = _claim(
                 f"random-{regular}-{part}", source, f"{words} of {drawn} over that of {regular}, at most 1",
                 f"exact over all pairs; mean of seeds {_SEEDS[0]} to {_SEEDS[-1]}", 1, "<=",
             )  # fmt: skip
-            yield Row(claim, mean(found) / between_switches(regular)[part])
+            yield Row(claim, mean(means) / between_switches(regular)[part])
 
 
 def kautz(length: int) -> nx.Graph[int]:
     """The 2-ary Kautz graph, undirected: of degree 4 at most, 3 x 2^(length - 1) nodes."""
-    found: nx.DiGraph[int] = nx.complete_graph(3, create_using=nx.DiGraph)
+    graph: nx.DiGraph[int] = nx.complete_graph(3, create_using=nx.DiGraph)
     for _ in range(length - 1):
-        found = nx.convert_node_labels_to_integers(nx.line_graph(found))
-    return nx.Graph(found)
+        graph = nx.convert_node_labels_to_integers(nx.line_graph(graph))
+    return nx.Graph(graph)
 
 
 def de_bruijn(length: int) -> nx.Graph[int]:
     """The binary De Bruijn graph, undirected: of degree 4 at most, 2^length nodes."""
     size = 2**length
-    found: nx.Graph[int] = nx.Graph((at, (2 * at + bit) % size) for at in range(size) for bit in (0, 1))
-    found.remove_edges_from(list(nx.selfloop_edges(found)))
-    return found
+    graph: nx.Graph[int] = nx.Graph((at, (2 * at + bit) % size) for at in range(size) for bit in (0, 1))
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    return graph
 
 
 def _unique() -> Iterator[Row]:
@@ -74,43 +74,43 @@ def _unique() -> Iterator[Row]:
     source = "section I, 'De-bruijn, Star, and Kautz, provide better average shortest path length'"
     how = "exact over all pairs; undirected graphs of degree 4, beside a torus of no more nodes"
     star = between_switches("star:5")[1]
-    for name, found, torus in (
+    for name, mean_path, torus in (
         ("De Bruijn, 256 nodes", nx.average_shortest_path_length(de_bruijn(8)), "torus:16x16"),
         ("Kautz, 192 nodes", nx.average_shortest_path_length(kautz(7)), "torus:12x16"),
         ("star, 120 nodes", star, "torus:10x12"),
     ):
         claim = _claim(f"unique-{name}", source, f"average path of {name}, over that of {torus}", how, 1, "<")
-        yield Row(claim, found / between_switches(torus)[1])
+        yield Row(claim, mean_path / between_switches(torus)[1])
 
 
 def _tables() -> Iterator[Row]:
     for n in (256, 1024):
         spec = f"random:{n},6,hosts=1"
-        found = table_sizes(bind("shortest", fabric(spec)), 1, _TABLES).entries_max
+        most_entries = table_sizes(bind("shortest", fabric(spec)), 1, _TABLES).entries_max
         claim = _claim(
             f"minimal-{n}", "abstract: 'larger than N for an N-node network'; section II-B",
             f"entries of a switch for shortest paths over N, {spec}", "the largest compiled table", 1, ">=",
         )  # fmt: skip
-        yield Row(claim, found / n)
-        found = table_sizes(bind("updown", fabric(spec)), 1, _TABLES).entries_max
+        yield Row(claim, most_entries / n)
+        most_entries = table_sizes(bind("updown", fabric(spec)), 1, _TABLES).entries_max
         claim = _claim(
             f"updown-{n}", "section I, up*/down*: 'N x C entries at each switch'",
             f"entries of a switch for up*/down* over N x C, C = 6 ports, {spec}",
             "the largest compiled table; that a packet has gone down is not stored, since it can go on down", 1,
             ">=",
         )  # fmt: skip
-        yield Row(claim, found / (6 * n))
+        yield Row(claim, most_entries / (6 * n))
 
 
 def _landmarks() -> Iterator[Row]:
     source = "section II-C, Thorup and Zwick: {}"
     for spec in ("random:256,6,hosts=1", "smallworld:16x16,clusters=2x2", "torus:16x16"):
-        found = routed(spec, "tz")
+        lengths = routed(spec, "tz")
         claim = _claim(
             f"stretch-{spec}", source.format("stretch-3"), f"largest stretch of tz, {spec}, at most 3",
             "exact over all pairs", 3, "<=",
         )  # fmt: skip
-        yield Row(claim, None if found is None else found.stretch_max)
+        yield Row(claim, None if lengths is None else lengths.stretch_max)
     sizes = (256, 512, 1024, 2048, 4096)
     entries = []
     for n in sizes:
@@ -150,12 +150,12 @@ def _hierarchy() -> Iterator[Row]:
         )  # fmt: skip
         yield Row(claim, bits)
     spec = "smallworld:16x16,clusters=1x1"
-    found = routed(spec, "hrsw")
+    lengths = routed(spec, "hrsw")
     claim = _claim(
         "one-cluster", "section IV-A, 'The case of 1 cluster means we use the shortest path routing'",
         f"largest stretch of HR-SW with one cluster, {spec}", "exact over all pairs", 1,
     )  # fmt: skip
-    yield Row(claim, None if found is None else found.stretch_max)
+    yield Row(claim, None if lengths is None else lengths.stretch_max)
     sizes = [entries(grid) for grid in ("1x1", "2x2", "4x4", "8x8")]
     falls = [before - after for before, after in itertools.pairwise(sizes)]
     for clusters, (before, after) in zip((16, 64), itertools.pairwise(falls), strict=True):
@@ -196,9 +196,9 @@ def _exponents() -> Iterator[Row]:
 
 
 def _path(spec: str, scheme: str) -> float:
-    found = to_sampled_destinations(spec, scheme, 64, 1)
-    assert found is not None
-    return found.path_mean
+    lengths = to_sampled_destinations(spec, scheme, 64, 1)
+    assert lengths is not None
+    return lengths.path_mean
 
 
 def _rows() -> Iterator[Row]:

@@ -87,7 +87,7 @@ def _figure_2() -> Iterator[Row]:
     for printed, prefix, bits, count in _FIGURE_2:
         shift = hosts + _SWITCH_BITS - bits
         free = 1 if prefix == _SWITCH else 1 << shift  # a host's address is compared to its last bit
-        found = [
+        matching = [
             one
             for one in entries
             if one.label >> shift & (1 << bits) - 1 == prefix and one.mask & -one.mask == free
@@ -96,7 +96,7 @@ def _figure_2() -> Iterator[Row]:
             f"fig2-{prefix:b}", PAPER, f"entries of switch 11 10 for {printed}, c = k = m = 4", count,
             "the forwarding classes of the switch", source="section III-C, Fig. 2(b)",
         )  # fmt: skip
-        yield Row(claim, len(found))
+        yield Row(claim, len(matching))
 
 
 def cubes() -> Iterator[Row]:
@@ -104,7 +104,7 @@ def cubes() -> Iterator[Row]:
     for k, n in ((4, 2), (8, 2), (4, 3), (6, 3), (16, 3)):
         network = fabric(f"torus:{'x'.join([str(k)] * n)}")
         diameter, mean = from_node(network)
-        for words, printed, found, how in (
+        for words, printed, hops, how in (
             ("mean", k * n / 4, mean * (1 - 1 / network.size), "k n / 4 hops on average"),
             ("diameter", k * n / 2, diameter, "the diameter is k n / 2"),
         ):
@@ -114,7 +114,7 @@ def cubes() -> Iterator[Row]:
                 tolerance=1e-6,
             )  # fmt: skip
             known = Independent.by(oracles.torus_diameter, "torus", k, n, 2) if words == "diameter" else None
-            yield Row(claim, found, independent=known)
+            yield Row(claim, hops, independent=known)
 
 
 EXPERIMENTS = (Experiment("hrsw-statements", PAPER, "path lengths and tables, without numbers", _rows),)

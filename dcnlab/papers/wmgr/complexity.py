@@ -262,8 +262,8 @@ def growth(claim: Claim, family: Family, measure: Callable[[str], float], bound:
     """The claim that a quantity grows no faster than its bound."""
     sizes = [nodes(spec) for spec in family.sizes]
     ratios = [measure(spec) / _f(*bound)(n) for spec, n in zip(family.sizes, sizes, strict=True)]
-    found, low, high = growth_exponent(sizes, ratios)
-    return Row(claim, found, (low, high))
+    exponent, low, high = growth_exponent(sizes, ratios)
+    return Row(claim, exponent, (low, high))
 
 
 def bounded(name: str, statement: str, source: str, how: str = GROWTH) -> Claim:

@@ -80,10 +80,10 @@ def _cayley() -> Iterator[Row]:
 
 def _best_order(topology: str, below: float) -> float:
     """The largest share over the scan orders and, where they are few enough to try, the orders of letters."""
-    found = [_share(topology, below, f"wmgr:order={order}") for order in ORDERS]
+    shares = [_share(topology, below, f"wmgr:order={order}") for order in ORDERS]
     if topology in _REORDERED:
-        found += [100 * relettered(topology, order).cdf(below) for order in _letter_orders(topology)]
-    return max(found)
+        shares += [100 * relettered(topology, order).cdf(below) for order in _letter_orders(topology)]
+    return max(shares)
 
 
 def _letter_orders(topology: str) -> list[tuple[int, ...]]:
@@ -131,8 +131,8 @@ def _dcell() -> Iterator[Row]:
         over_roots(_MOST, "dcell:3,2", lambda lengths: lengths.cdf(2)),
     )
     claim = _claim("dcell:3,2", "pairs with stretch higher than 5", 0.5, "=", where, how=_HOW_ROOTS)
-    found = over_roots("", "dcell:3,2", lambda lengths: 1 - lengths.cdf(5))
-    yield Row(claim, found.measured, found.seen)
+    share = over_roots("", "dcell:3,2", lambda lengths: 1 - lengths.cdf(5))
+    yield Row(claim, share.measured, share.seen)
     for topology in _DCELL:
         claim = _claim(
             topology, "paths of DFR with stretch higher than 5", 0.5, "=", where,

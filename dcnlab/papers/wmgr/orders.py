@@ -84,8 +84,8 @@ def _by_root() -> Iterator[Row]:
             (min(means), max(means)),
         )
         words = f"{topology}: mean stretch, scan built, root=centre"
-        found = _path_lengths(topology, "built", "centre").stretch_mean
-        yield Row(Claim(f"{topology}-centre", _PAPER, words, None, _HOW, source=_OPEN), found)
+        stretch = _path_lengths(topology, "built", "centre").stretch_mean
+        yield Row(Claim(f"{topology}-centre", _PAPER, words, None, _HOW, source=_OPEN), stretch)
 
 
 def _measure() -> Iterator[Row]:

@@ -49,13 +49,13 @@ def _figures() -> Iterator[Row]:
     group = of_graph(cube, (1, 3, 2))
     reducer = Reducer(automaton(group))
     for number, word, normal in ((1, "cbcb", ""), (1, "acac", ""), (3, "cbab", "ac")):
-        found = "".join("abc"[letter] for letter in reducer.reduce("abc".index(letter) for letter in word))
+        reduced = "".join("abc"[letter] for letter in reducer.reduce("abc".index(letter) for letter in word))
         claim = _claim(
             f"figure-{number}-{word}", f"Fig. {number}",
             f"{word} reduces to {normal or 'the empty word'}: 1 if so",
             "the automaton Diff of the 3-cube, a < b < c", 1,
         )  # fmt: skip
-        yield Row(claim, int(found == normal))
+        yield Row(claim, int(reduced == normal))
     for word, distance in (("ab", 1), ("c", 2)):
         measured = len(word) + len("a") - 2 * common_prefix_length(tuple(map(ord, word)), (ord("a"),))
         claim = _claim(
@@ -72,28 +72,28 @@ def _figures() -> Iterator[Row]:
 def _ball_sizes() -> Iterator[Row]:
     for family, size in (("hypercube", 10), ("bubblesort", 5), ("transposition", 5), ("star", 5)):
         spec, order = f"{family}:{size}", "colex" if family == "transposition" else "natural"
-        found = states(spec, order)[0]
+        size_of_diff = states(spec, order)[0]
         k = fellow_traveller(spec)
         claim = _claim(
             f"ball-{spec}", "section V-D: |sigma_Diff| = |B(Id, k)|",
             f"{spec}: states of Diff, as many as the ball of radius k = {k} has nodes",
             "Definition 15; k is the length of the longest word difference", oracles.ball(family, size, k),
         )  # fmt: skip
-        yield Row(claim, found, independent=Independent.by(oracles.word_differences, family, size))
+        yield Row(claim, size_of_diff, independent=Independent.by(oracles.word_differences, family, size))
 
 
 def _memory() -> Iterator[Row]:
     """Bits of Diff over those of the word acceptor or the rules, whichever are fewer."""
     for spec in ("hypercube:7", "bubblesort:5", "star:5", "transposition:5", "butterfly:4"):
-        found = sizes.measure(group_of(spec))
-        others = {"WA": found.acceptor.bits, "CRS": found.rule_bits}
+        measured = sizes.measure(group_of(spec))
+        others = {"WA": measured.acceptor.bits, "CRS": measured.rule_bits}
         least = min(others, key=lambda name: others[name])
         claim = _claim(
             f"memory-{spec}", 'section IV-B, [33]: "Diff has the lowest memory space complexity"',
             f"{spec}: bits of Diff over those of {least}",
             "packed tables of the transitions; of the rules the letters of both sides", 1, "<",
         )  # fmt: skip
-        yield Row(claim, found.trimmed.bits / others[least])
+        yield Row(claim, measured.trimmed.bits / others[least])
 
 
 def fellow_traveller(spec: str) -> int:
@@ -219,11 +219,11 @@ def _closing(family: Family) -> float:
     """The share of (vertex, relator) whose letters, as discovered from the links alone, lead back."""
     assert isinstance(family, CayleyGraph)
     presentation = of_family(family)
-    found = discover(family.images(np.arange(family.vertices)).tolist(), presentation)
-    if found is None:
+    following = discover(family.images(np.arange(family.vertices)).tolist(), presentation)
+    if following is None:
         return 0.0
     ends = [
-        (at, reduce(lambda here, letter: found[here][letter], relator, at))
+        (at, reduce(lambda here, letter: following[here][letter], relator, at))
         for at in range(family.vertices)
         for relator in presentation.relators
     ]

@@ -94,9 +94,9 @@ def _draw() -> tuple[Chart, ...]:
     every, rules = {}, {}
     for name, sizes in curves:
         for order in _orders(name):
-            found = [states(f"{name}:{s}", order) for s in sizes]
-            every[f"{name}, {order}"] = [(one[0], one[2]) for one in found]
-            rules[f"{name}, {order}"] = [(one[1], one[2]) for one in found]
+            points = [states(f"{name}:{s}", order) for s in sizes]
+            every[f"{name}, {order}"] = [(one[0], one[2]) for one in points]
+            rules[f"{name}, {order}"] = [(one[1], one[2]) for one in points]
     return (charts.states("all neighbours", every), charts.states("rules only", rules))
 
 

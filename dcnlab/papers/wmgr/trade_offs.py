@@ -157,8 +157,8 @@ def _entries() -> Iterator[Row]:
                 f"entries of the largest table of {family.own} over Delta, {spec}",
                 "compiled tables, without the entry of a relaying server for itself", 1,
             )  # fmt: skip
-            found = table_sizes(bind(family.own, fabric(spec)), 1, 2000, generic=True).entries_max
-            yield Row(claim, (found - fabric(spec).relaying) / degree(spec))
+            entries = table_sizes(bind(family.own, fabric(spec)), 1, 2000, generic=True).entries_max
+            yield Row(claim, (entries - fabric(spec).relaying) / degree(spec))
 
 
 def free_differences(letters: int, longest: int = 4) -> int:
@@ -169,13 +169,13 @@ def free_differences(letters: int, longest: int = 4) -> int:
         for word in itertools.product(range(letters), repeat=length)
         if all(a != b for a, b in itertools.pairwise(word))
     ]
-    found = set()
+    differences = set()
     for word in words:
         for letter in range(letters):
             other = word[:-1] if word and word[-1] == letter else (*word, letter)
             for at in range(max(len(word), len(other)) + 1):
-                found.add(_reduced((*reversed(word[:at]), *other[:at])))
-    return len(found)
+                differences.add(_reduced((*reversed(word[:at]), *other[:at])))
+    return len(differences)
 
 
 def _reduced(word: tuple[int, ...]) -> tuple[int, ...]:
@@ -204,13 +204,13 @@ def _smallest() -> Iterator[Row]:
         )  # fmt: skip
         order = "colex" if spec.startswith("transposition") else "natural"
         yield Row(claim, states(spec, order)[0] / (degree(spec) + 1))
-        found = sizes.measure(group_of(spec)).trimmed.bits
+        bits = sizes.measure(group_of(spec)).trimmed.bits
         claim = _claim(
             f"trade-off-{spec}", "section VI: 'with the Free Group the memory requirements decrease'",
             f"bits of a node's table with the free group over those of Diff, {spec}",
             "the largest compiled table; packed tables of the transitions", 1, "<",
         )  # fmt: skip
-        yield Row(claim, memory(spec, FREE) / found)
+        yield Row(claim, memory(spec, FREE) / bits)
     family = "bubblesort:4"
     counts = {states(family, order)[0] for order in itertools.permutations((1, 2, 3))}
     claim = _claim(
@@ -274,8 +274,8 @@ def _chordal() -> Iterator[Row]:
             "section II, [17]: 'the time complexity is O(D) time units'",
             f"{GROWTH}; the decisions of a path together; the scheme vertex-transitive",
         )  # fmt: skip
-        found, low, high = growth_exponent([nodes(spec) for spec in specs], spent)
-        yield Row(claim, found, (low, high))
+        exponent, low, high = growth_exponent([nodes(spec) for spec in specs], spent)
+        yield Row(claim, exponent, (low, high))
 
 
 # --- no underlying Cayley graph -------------------------------------------------------------

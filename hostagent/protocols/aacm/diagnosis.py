@@ -28,13 +28,13 @@ _MAX_ROUNDS = 16
 class Finding:
     """One error.
 
-    ``found`` is the other end of the cable at ``port``, None if nothing answers; ``expected`` is where the
+    ``actual`` is the other end of the cable at ``port``, None if nothing answers; ``expected`` is where the
     cable should lead, None if there should be none.  Port 0: the whole server does not answer.
     """
 
     coordinates: Coordinates
     port: int
-    found: End | None = None
+    actual: End | None = None
     expected: End | None = None
 
     def __str__(self) -> str:
@@ -42,9 +42,9 @@ class Finding:
         if not self.port:
             return f"{here} does not answer on any cable"
         there = f"{format_coordinates(self.expected[0])} port {self.expected[1]}" if self.expected else "at all"
-        if self.found is None:
+        if self.actual is None:
             return f"the cable from {here} port {self.port} to {there} does not answer"
-        other = f"{format_coordinates(self.found[0])} port {self.found[1]}"
+        other = f"{format_coordinates(self.actual[0])} port {self.actual[1]}"
         return f"{here} port {self.port} is connected to {other}, not {there}"
 
 

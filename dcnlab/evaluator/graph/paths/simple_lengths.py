@@ -53,7 +53,7 @@ def _distances(start: Longs, peer: IntArray, target: int) -> IntArray:
 @compiled
 def _count(row: IntArray, start: Longs, peer: IntArray, source: int, target: int, away: IntArray) -> bool:
     """Fill ``row`` with the lengths of the shortest paths; False after too many steps."""
-    size, found, steps, length = len(away), 0, 0, away[source]
+    size, count, steps, length = len(away), 0, 0, away[source]
     path, place, passed = np.empty(size, np.int32), np.empty(size, np.int64), np.zeros(size, np.bool_)
     while length < size:
         depth = 0
@@ -71,9 +71,9 @@ def _count(row: IntArray, start: Longs, peer: IntArray, source: int, target: int
                 return False
             if end == target:
                 if depth + 1 == length:
-                    row[found] = length
-                    found += 1
-                    if found == len(row):
+                    row[count] = length
+                    count += 1
+                    if count == len(row):
                         return True
             elif not passed[end] and depth + 1 + away[end] <= length:
                 depth += 1

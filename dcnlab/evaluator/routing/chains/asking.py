@@ -119,9 +119,9 @@ class Answers:
         if not self.explorer.merging:
             return self.explorer.ask(at, Header(label, tag, in_port)), _ALL
         for fields, known in self.kept.get(at, {}).items():
-            found = known.get(_read(fields, label, tag, in_port))
-            if found is not None:
-                return found, fields
+            hops = known.get(_read(fields, label, tag, in_port))
+            if hops is not None:
+                return hops, fields
         header = _Watched(label, tag, in_port)
         answer, fields = self.explorer.ask(at, header), header.seen[0]
         if fields & (_LABEL | _TAG) != _LABEL | _TAG:  # others do not serve another destination

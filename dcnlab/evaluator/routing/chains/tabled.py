@@ -171,7 +171,7 @@ def _behaviour(tables: Any, node: Any, port: Any, label: Any, tag: Any) -> Any:
     behaviour = kernel.NOTHING
     for place in range(tables.of[node, 0], tables.of[node, 1]):
         group = tables.groups[place]
-        behaviour = kernel.found(
+        behaviour = kernel.entry_behaviour(
             tables, group[4], label & group[0], tag & group[1], port if group[2] else 0
         )  # fmt: skip
         if behaviour != kernel.NOTHING:

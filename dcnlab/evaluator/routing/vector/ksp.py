@@ -38,8 +38,8 @@ def spread(scheme: Scheme) -> Spread:
         if vertex not in known or not np.isin(wanted, known[vertex][0]).all():
             known.clear()  # destinations at the same switch follow one another
             known[vertex] = wanted, path_hops(start, peer, wanted, vertex, ksp.k, cost)
-        found, hops = known[vertex]
-        hops = hops[np.searchsorted(found, wanted)[place]]
+        searched, hops = known[vertex]
+        hops = hops[np.searchsorted(searched, wanted)[place]]
         if not ksp.fabric.relaying:
             # The packet first arrives at the source's switch, and last at the destination.
             ends = cost[vertices] + cost[destination]
@@ -59,7 +59,7 @@ def table_counts(scheme: Scheme) -> None:
     for source, vertex in itertools.permutations(ksp.vertices, 2):
         nodes, first = k_shortest(start, peer, source, vertex, ksp.k)
         steps = [(a, ports.get((a, b), 0)) for a, b in itertools.pairwise(nodes.tolist())]
-        ksp.found[source, vertex] = tuple(
+        ksp.known_paths[source, vertex] = tuple(
             tuple(steps[i : j - 1]) for i, j in itertools.pairwise(first.tolist())
         )  # a step from the end of a path to the beginning of the next is left out
 

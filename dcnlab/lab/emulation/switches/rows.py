@@ -84,8 +84,8 @@ def wire(bridges: Sequence[Bridge], controllers: Sequence[str]) -> list[Operatio
         settings = {"connection_mode": "out-of-band", "inactivity_probe": 0, "max_backoff": 1000}
         inserted = [rows.insert("Controller", target=target, **settings) for target in controllers]
         changes = [["ports", "insert", _set(ports)], ["controller", "insert", _set(inserted)]]
-        found = [["name", "==", bridge.name]]
-        rows.operations.append({"op": "mutate", "table": "Bridge", "where": found, "mutations": changes})
+        condition = [["name", "==", bridge.name]]
+        rows.operations.append({"op": "mutate", "table": "Bridge", "where": condition, "mutations": changes})
     return rows.operations
 
 

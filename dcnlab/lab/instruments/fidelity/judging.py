@@ -67,7 +67,7 @@ def judge(seen: Sequence[Observation], timed: Timed, passed: Passed) -> MachineV
     worst = max(bounds, key=lambda one: one.load)
     bound = rate / worst.load if rate and worst.load else None
     delay, tail = (
-        1000 * max(found) / TOLERANCE for found in zip(*((b.added, b.tail) for b in bounds), strict=True)
+        1000 * max(bound_of) / TOLERANCE for bound_of in zip(*((b.added, b.tail) for b in bounds), strict=True)
     )
     dropped = sum(one.dropped for one in seen)
     low = [tail] * any(0 < one < tail for one in timed.tails) + [delay] * any(
