@@ -23,11 +23,11 @@ _MARKS = re.compile(r"(<!-- (imports|folders): ([\w. ]+) -->\n).*?(<!-- /\2 -->)
 @cache
 def modules() -> dict[str, Path]:
     """All modules and packages of the program by their dotted names."""
-    found = {}
+    paths = {}
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 def imported(path: Path) -> Iterator[str]:

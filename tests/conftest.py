@@ -142,5 +142,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shares(item: pytest.Item) -> bool:
     """True if the test has something in common with others of its module, such as a lab: two workers would
     each launch one."""
-    found = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    return any(definition.scope == "module" for definitions in found.values() for definition in definitions)
+    fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return any(definition.scope == "module" for definitions in fixtures.values() for definition in definitions)

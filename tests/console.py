@@ -92,7 +92,7 @@ def agrees(shown: tuple[str, ...], printed: str) -> bool:
 
 def _plain(line: str) -> str:
     line = _VERSION.sub("#", _JUDGED.sub("", line))
-    return _SPACES.sub(" ", _COUNTED.sub(lambda found: f"{found[1] or ''} #", _MEASURED.sub("#", line))).strip()
+    return _SPACES.sub(" ", _COUNTED.sub(lambda count: f"{count[1] or ''} #", _MEASURED.sub("#", line))).strip()
 
 
 def rewrite(text: str) -> str:

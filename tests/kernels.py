@@ -51,10 +51,10 @@ def folder(module: Path) -> Path:
     for name in sorted(reached(str(module))):
         if has_kernels(text := read(name)):
             digest.update(os.path.relpath(name, ROOT).encode() + b"\0" + text)
-    found = home() / digest.hexdigest()[:16]
-    found.mkdir(parents=True, exist_ok=True)
-    os.utime(found)
-    return found
+    path = home() / digest.hexdigest()[:16]
+    path.mkdir(parents=True, exist_ok=True)
+    os.utime(path)
+    return path
 
 
 @cache
@@ -71,12 +71,12 @@ def has_kernels(text: bytes) -> bool:
 
 def reached(module: str) -> set[str]:
     """The module and those of PACKAGES that it imports, directly or through others."""
-    found, pending = {module}, [module]
+    known, pending = {module}, [module]
     while pending:
-        new = imported(pending.pop()) - found
-        found |= new
+        new = imported(pending.pop()) - known
+        known |= new
         pending += new
-    return found
+    return known
 
 
 @cache
@@ -155,8 +155,8 @@ def _index(*words: str | bytes) -> Any:
 
 def _copy(given: Any, taken: Any) -> None:
     """Copy the kernels of one index that the other lacks."""
-    found, present = given._load_index(), taken._load_index()
-    for key in found.keys() - present.keys():
+    given_index, present = given._load_index(), taken._load_index()
+    for key in given_index.keys() - present.keys():
         taken.save(key, given.load(key))
 
 

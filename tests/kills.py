@@ -100,8 +100,8 @@ def _victim(kind: str, moment: float, up: subprocess.Popen[str], draw: random.Ra
     """A process of this kind at that moment after now, or, if there is none yet, the first that comes."""
     begun, end = time.monotonic(), time.monotonic() + _END
     while time.monotonic() < end:
-        if time.monotonic() >= begun + moment and (found := list(of_kind(kind))):
-            return draw.choice(found)
+        if time.monotonic() >= begun + moment and (victims := list(of_kind(kind))):
+            return draw.choice(victims)
         if up.poll() is not None and not list(of_kind(kind)):
             return None
         time.sleep(0.02)
@@ -128,7 +128,7 @@ def until_nothing(machines: Cluster, name: str, before: set[psutil.Process], clu
     """Wait until nothing is left of a lab; what is left at last."""
     end, left = time.monotonic() + _END, ["?"]
     while left and time.monotonic() < end:
-        left = [found.name for found in runtime.labs() if found.name.startswith(name)]
+        left = [lab.name for lab in runtime.labs() if lab.name.startswith(name)]
         for machine in machines.machines:
             names = {line.split()[0].split("@")[0] for line in machine.links().splitlines()}
             left += sorted(names - {"lo", "up0"})

@@ -81,7 +81,7 @@ class PrivateOvs:
             (path,) = self.directory.glob("ovs-vswitchd.*.ctl")
             self._control = socket.socket(socket.AF_UNIX)
             self._control.connect(str(path))
-        found: list[str] = []
+        replies: list[str] = []
         for first in range(0, len(questions), 10):
             some = questions[first : first + 10]
             requests = [{"method": method, "params": words, "id": next(self._requests)} for words in some]
@@ -89,8 +89,8 @@ class PrivateOvs:
             for words, reply in zip(some, _read_json(self._control, len(some)), strict=True):
                 if reply["error"]:
                     raise RuntimeError(f"{method} {' '.join(words)}: {reply['error']}")
-                found.append(str(reply["result"]))
-        return found
+                replies.append(str(reply["result"]))
+        return replies
 
     def send(self, bridge: str, messages: bytes) -> None:
         """Give OpenFlow 1.3 messages to a bridge and wait until it has carried them out;
@@ -125,8 +125,8 @@ class PrivateOvs:
     def datapath_ports(self) -> dict[str, int]:
         """The datapath's number of every port, by interface name."""
         lines = self.appctl("dpif/show").splitlines()
-        found = (re.match(r"\s+(\S+) \S+/(\d+):", line) for line in lines)
-        return {match.group(1): int(match.group(2)) for match in found if match}
+        matches = (re.match(r"\s+(\S+) \S+/(\d+):", line) for line in lines)
+        return {match.group(1): int(match.group(2)) for match in matches if match}
 
     def set_port(self, port: str, up: bool) -> None:
         """Bring a dummy port such as ``s3-eth2`` up or down."""
@@ -143,15 +143,15 @@ def _message(kind: int) -> bytes:
 
 def _read_json(connection: socket.socket, count: int) -> list[dict[str, Any]]:
     """So many JSON objects; nothing in the protocol says where one ends but itself."""
-    text, found, decoder = b"", [], json.JSONDecoder()
-    while len(found) < count:
+    text, replies, decoder = b"", [], json.JSONDecoder()
+    while len(replies) < count:
         text += connection.recv(1 << 16)
         with suppress(ValueError):  # the next one is not whole yet
-            while len(found) < count:
+            while len(replies) < count:
                 reply, end = decoder.raw_decode(text.decode())
-                found.append(dict(reply))
+                replies.append(dict(reply))
                 text = text.decode()[end:].lstrip().encode()
-    return found
+    return replies
 
 
 def _bridge(fabric: Fabric, switch: int, controller: str | None) -> Iterator[str]:

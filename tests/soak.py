@@ -70,8 +70,8 @@ def _fuzzed(seed: int, count: int) -> Iterator[tuple[list[str], str]]:
         for name, data in itertools.islice(lines.files(seed), count // _FILES):
             Path(name).write_bytes(data)
             words = lines.about(name)
-            found = trial.trial(words)
-            yield words, f"{found}: {data!r}" if found else ""
+            trouble = trial.trial(words)
+            yield words, f"{trouble}: {data!r}" if trouble else ""
 
 
 if __name__ == "__main__":

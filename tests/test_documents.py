@@ -76,8 +76,8 @@ def commands(text: str) -> Iterator[str]:
 @cache
 def parsers() -> dict[str, Any]:
     loading.load_all()
-    found: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
-    return found
+    by_name: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+    return by_name
 
 
 COMMANDS = sorted({(name_of(page), line) for page in PAGES for line in commands(page.read_text())})
@@ -100,9 +100,9 @@ def test_the_reference_of_scenarios_is_current() -> None:
 
 def test_the_list_of_examples_is_current() -> None:
     """At least a dozen, and each says in its first line what it teaches."""
-    found = examples.examples()
-    lessons = {examples.lesson(path) for path in found}
-    assert len(found) == len(lessons) >= 12
+    paths = examples.examples()
+    lessons = {examples.lesson(path) for path in paths}
+    assert len(paths) == len(lessons) >= 12
     assert all(len(lesson) > 20 for lesson in lessons), 'begin each example with "# Teaches ..."'
     text = examples.PAGE.read_text()
     assert examples.rewrite(text) == text, "run: python -m release.examples"

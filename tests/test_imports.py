@@ -45,27 +45,27 @@ print(*sorted(sys.modules), file=sys.stderr)
     ],
 )
 def test_a_process_of_a_lab_starts_light(module: str) -> None:
-    found = imported(module)
-    assert module in found
-    assert HEAVY.isdisjoint(packages(found))
+    modules = imported(module)
+    assert module in modules
+    assert HEAVY.isdisjoint(packages(modules))
 
 
 def test_an_answer_of_info_is_shown_without_the_options_of_labs() -> None:
     """They come with all schemes, topologies and numpy, which take as long as the rest of the command."""
     snapshot = Path(__file__).with_name("snapshots") / "control.json"
     done = subprocess.run([sys.executable, "-c", SHOW, snapshot], capture_output=True, text=True, check=True)
-    found = done.stderr.splitlines()[-1].split()
+    modules = done.stderr.splitlines()[-1].split()
     assert "options" in done.stdout
-    assert {*HEAVY, "numpy"}.isdisjoint(packages(found))
-    assert {"topos.registry", "addressing.registry", "dcnlab.lab.options.config"}.isdisjoint(found)
+    assert {*HEAVY, "numpy"}.isdisjoint(packages(modules))
+    assert {"topos.registry", "addressing.registry", "dcnlab.lab.options.config"}.isdisjoint(modules)
 
 
 @pytest.mark.parametrize("module", ["dcnlab.lab.session.__main__", "hostagent.__main__", "controller.__main__"])
 def test_a_process_of_a_lab_imports_only_what_every_lab_needs(module: str) -> None:
     """Most of what a small lab costs are imports: some 600 labs in the tests alone."""
-    found = imported(module)
-    assert HEAVY.isdisjoint(packages(found))
-    assert OPTIONAL.isdisjoint(found)
+    modules = imported(module)
+    assert HEAVY.isdisjoint(packages(modules))
+    assert OPTIONAL.isdisjoint(modules)
 
 
 def test_agents_import_no_threading() -> None:
@@ -74,9 +74,9 @@ def test_agents_import_no_threading() -> None:
 
 
 def test_the_version_is_printed_without_any_library() -> None:
-    found = imported_by("--version")
-    assert {"typer", "rich"}.isdisjoint(packages(found))
-    assert {name for name in found if name.startswith("dcnlab.")} == {"dcnlab.cli", "dcnlab.python_path"}
+    modules = imported_by("--version")
+    assert {"typer", "rich"}.isdisjoint(packages(modules))
+    assert {name for name in modules if name.startswith("dcnlab.")} == {"dcnlab.cli", "dcnlab.python_path"}
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_the_version_is_printed_without_any_library() -> None:
 )  # fmt: skip
 def test_a_question_to_a_lab_imports_its_own_command_and_nothing_large(line: str) -> None:
     """Time follows from this: each costs about what `import typer` costs (`python -m benchmarks cli`)."""
-    found, command = imported_by(*line.split()), line.split()[0]
-    assert {*HEAVY, "numpy", "rich", "psutil"}.isdisjoint(packages(found))
-    assert {"topos.registry", "addressing.registry", "dcnlab.lab.options.config"}.isdisjoint(found)
-    own = {name.removeprefix("dcnlab.cli.commands.") for name in found if "dcnlab.cli.commands." in name}
+    modules, command = imported_by(*line.split()), line.split()[0]
+    assert {*HEAVY, "numpy", "rich", "psutil"}.isdisjoint(packages(modules))
+    assert {"topos.registry", "addressing.registry", "dcnlab.lab.options.config"}.isdisjoint(modules)
+    own = {name.removeprefix("dcnlab.cli.commands.") for name in modules if "dcnlab.cli.commands." in name}
     made = command in ("ping", "stats", "fail", "restore")  # from its class
     assert own == (set() if made else {command})
-    assert "dcnlab.cli.from_classes.measurements" not in found or command in ("ping", "stats")
+    assert "dcnlab.cli.from_classes.measurements" not in modules or command in ("ping", "stats")
 
 
 def test_down_imports_no_class_for_labs_in_python() -> None:
@@ -100,8 +100,8 @@ def test_down_imports_no_class_for_labs_in_python() -> None:
 
 
 def test_a_command_line_for_typer_imports_one_command() -> None:
-    found = imported_by("path", "--help")
-    assert {name for name in found if name.startswith("dcnlab.cli.commands.")} == {"dcnlab.cli.commands.path"}
+    modules = imported_by("path", "--help")
+    assert {name for name in modules if name.startswith("dcnlab.cli.commands.")} == {"dcnlab.cli.commands.path"}
 
 
 def test_the_evaluator_does_without_distributions_of_scipy() -> None:
@@ -111,17 +111,17 @@ def test_the_evaluator_does_without_distributions_of_scipy() -> None:
 
 def test_a_scenario_is_read_before_what_runs_it_is_imported(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("topology: bcube:2,1\n")
-    found = imported_by("run", str(tmp_path / "wrong.yaml"))
-    assert {"scipy", "numba", "matplotlib"}.isdisjoint(packages(found))
-    assert "dcnlab.lab.client" not in found
+    modules = imported_by("run", str(tmp_path / "wrong.yaml"))
+    assert {"scipy", "numba", "matplotlib"}.isdisjoint(packages(modules))
+    assert "dcnlab.lab.client" not in modules
 
 
 @pytest.mark.parametrize("line", ["--help", "list", "list --json"])
 def test_lists_import_nothing_of_what_they_list(line: str) -> None:
-    found = imported_by(*line.split())
-    assert {*HEAVY, "numpy", "psutil"}.isdisjoint(packages(found))
+    modules = imported_by(*line.split())
+    assert {*HEAVY, "numpy", "psutil"}.isdisjoint(packages(modules))
     listing = ("dcnlab.cli.commands.", "dcnlab.lab.measurement.", "topos.families.", "addressing.schemes.")
-    assert {name for name in found if name.startswith(listing)} <= {"dcnlab.cli.commands.list"}
+    assert {name for name in modules if name.startswith(listing)} <= {"dcnlab.cli.commands.list"}
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_lists_import_nothing_of_what_they_list(line: str) -> None:
     ["evaluate bcube:2,1 --what", "compare --topologies bcube:2,1 --seeds 0", "sweep bcube:2,1 --steps x"],
 )
 def test_a_wrong_command_line_imports_no_evaluator(line: str) -> None:
-    found = imported_by(*line.split())
-    assert {"numpy", "scipy", "numba", "matplotlib"}.isdisjoint(packages(found))
-    assert "dcnlab.evaluator" not in found
+    modules = imported_by(*line.split())
+    assert {"numpy", "scipy", "numba", "matplotlib"}.isdisjoint(packages(modules))
+    assert "dcnlab.evaluator" not in modules
 
 
 def packages(modules: list[str]) -> set[str]:

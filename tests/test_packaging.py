@@ -34,10 +34,10 @@ def test_the_constraints_can_be_installed_on_debian_12() -> None:
     refused = {}
     for name, version in pins().items():
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found = metadata.metadata(name)
+            package = metadata.metadata(name)
             # No dictionary: it has no `get` by its type.
-            needs = found["Requires-Python"] if "Requires-Python" in found else ""  # noqa: SIM401
-            if found["Version"] == version and "3.11.2" not in SpecifierSet(needs):
+            needs = package["Requires-Python"] if "Requires-Python" in package else ""  # noqa: SIM401
+            if package["Version"] == version and "3.11.2" not in SpecifierSet(needs):
                 refused[name] = needs
     assert refused == {}
 

@@ -53,9 +53,9 @@ PACKAGES = ("addressing", "controller", "dcnlab", "hostagent", "topos")
 def test_importing_the_package_alone_imports_next_to_nothing() -> None:
     """So it takes milliseconds; by name, because times depend on the machine."""
     done = subprocess.run([sys.executable, "-P", "-c", IMPORTED], capture_output=True, text=True, check=True)
-    found = set(done.stdout.split())
-    assert {name.partition(".")[0] for name in found} <= NEEDED
-    assert {name for name in found if name.startswith("dcnlab")} == {"dcnlab", "dcnlab.python_path"}
+    modules = set(done.stdout.split())
+    assert {name.partition(".")[0] for name in modules} <= NEEDED
+    assert {name for name in modules if name.startswith("dcnlab")} == {"dcnlab", "dcnlab.python_path"}
 
 
 def test_python_runs_the_package() -> None:

@@ -62,9 +62,9 @@ def words() -> tuple[str, ...]:
     """The words of that table, with what follows them in brackets left out."""
     rows = CONTRIBUTING.read_text().partition(REFUSED)[2]
     cells = [row.split("|")[1] for row in rows.splitlines() if row.startswith("| ")][1:]
-    found = tuple(word.strip() for cell in cells for word in re.sub(r"\(.*?\)", "", cell).split(","))
-    assert len(found) >= 30
-    return found
+    every = tuple(word.strip() for cell in cells for word in re.sub(r"\(.*?\)", "", cell).split(","))
+    assert len(every) >= 30
+    return every
 
 
 def any_of(wanted: Iterable[str]) -> re.Pattern[str]:
@@ -82,7 +82,7 @@ def suspect() -> re.Pattern[str]:
     return any_of(word.split()[-1] for word in words())
 
 
-def found(text: str) -> list[str]:
+def refused_in(text: str) -> list[str]:
     """The refused words of a text, each with what stands around it."""
     plain = " ".join(ALLOWED.sub(" ", text).split())
     return [plain[max(0, hit.start() - 30) : hit.end() + 30] for hit in refused().finditer(plain)]
@@ -104,7 +104,7 @@ def help_texts(name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_documents(page: Path) -> None:
-    assert found(page.read_text().partition(REFUSED)[0]) == []
+    assert refused_in(page.read_text().partition(REFUSED)[0]) == []
 
 
 @pytest.mark.parametrize("package", CODE)
@@ -117,21 +117,21 @@ def test_code(package: str) -> None:
             if token.type in (tokenize.STRING, tokenize.COMMENT):
                 hits += [
                     f"{path.relative_to(ROOT)}:{token.start[0]}: {hit}"
-                    for hit in found(inspect.cleandoc(token.string))
+                    for hit in refused_in(inspect.cleandoc(token.string))
                 ]
     assert hits == []
 
 
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_help_of_commands(name: str) -> None:
-    assert [hit for text in help_texts(name) for hit in found(text)] == []
+    assert [hit for text in help_texts(name) for hit in refused_in(text)] == []
 
 
 @pytest.mark.parametrize("name", [*topologies.known(), *schemes.known()])
 def test_topologies_and_schemes(name: str) -> None:
     row = entry(name)
     texts = [row.get("summary", ""), *(parameter["meaning"] for parameter in row["parameters"])]
-    assert [hit for text in texts for hit in found(text)] == []
+    assert [hit for text in texts for hit in refused_in(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_topologies_and_schemes(name: str) -> None:
     ],
 )
 def test_what_is_found(text: str, hits: int) -> None:
-    assert len(found(text)) == hits
+    assert len(refused_in(text)) == hits

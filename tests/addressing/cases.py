@@ -49,12 +49,12 @@ def few(items: Iterable[T], shows: Callable[[T], Iterable[Hashable]]) -> list[T]
     if os.environ.get("DCNLAB_CATALOGUE") == "all":
         return list(items)
     seen: set[Hashable] = set()
-    found = []
+    some = []
     for item in items:
         if news := set(shows(item)) - seen:
             seen |= news
-            found.append(item)
-    return found
+            some.append(item)
+    return some
 
 
 def symmetric(family: type[Family]) -> bool:

@@ -29,14 +29,14 @@ WORLDS = [
 
 
 def hierarchy(text: str, fabric: Fabric) -> Hierarchy:
-    found = schemes.bind(text, fabric)
-    assert isinstance(found, Hierarchy)
-    return found
+    scheme = schemes.bind(text, fabric)
+    assert isinstance(scheme, Hierarchy)
+    return scheme
 
 
-def counted(found: PathLengths) -> dict[tuple[int, int], float]:
+def counted(lengths: PathLengths) -> dict[tuple[int, int], float]:
     """The number of pairs by (hops, distance), where it is not zero."""
-    return {(int(h), int(d)): float(found.joint[h, d]) for h, d in np.argwhere(found.joint)}
+    return {(int(h), int(d)): float(lengths.joint[h, d]) for h, d in np.argwhere(lengths.joint)}
 
 
 def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
@@ -133,8 +133,8 @@ def test_independent_choices_on_ties_loop_and_agreed_ones_do_not(
 ) -> None:
     scheme = hierarchy("hrsw", built(f"smallworld:32x32,clusters={blocks}"))
     assert least < independent(scheme, 1) < most
-    found = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
-    assert found.mass == found.pairs
+    lengths = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
+    assert lengths.mass == lengths.pairs
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_clusters_of_any_network_are_connected(spec: str, text: str) -> None:
     whole = nx.Graph(graph(scheme.fabric))
     for cluster in range(len(scheme.places)):
         assert nx.is_connected(whole.subgraph(n for n, c in enumerate(scheme.clustering) if c == cluster))
-    found = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
+    lengths = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
     asked = path_lengths(scheme, choose(scheme.fabric, "servers", 1), generic=True)
-    assert found.mass == found.pairs
-    assert counted(found) == counted(asked)
+    assert lengths.mass == lengths.pairs
+    assert counted(lengths) == counted(asked)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ SPECS = ["clot:4x4", "clot:2x6", "clot:2x4x2", "torus:3x4", "torus:7", "novacube
 
 
 def scheme_of(spec: str) -> Pow:
-    found = bound(spec, "pow")
-    assert isinstance(found, Pow)
-    return found
+    scheme = bound(spec, "pow")
+    assert isinstance(scheme, Pow)
+    return scheme
 
 
 def next_hops(scheme: Pow, to: int, down: LinkState) -> nx.DiGraph:

@@ -83,13 +83,13 @@ def test_shortest_vectorised_takes_the_ports_of_the_rule(spec: str, share: float
     down = failures(fabric, 1, share) if share else ALL_UP
     known = LinkState(frozenset(sorted(down.down)[::2]))
     scheme, destinations = Shortest(fabric, known=known), np.arange(fabric.servers, dtype=np.int32)
-    found = vectorised.rule(scheme, down)(destinations)
+    chosen = vectorised.rule(scheme, down)(destinations)
     for destination, at in itertools.product(destinations.tolist(), range(fabric.size)):
         if at == destination or fabric.is_end_host(at):
             continue
         ((action, _),) = scheme.next_hops(at, Header(destination), down)
         port = action.port if isinstance(action, Forward) else None
-        link = int(found[destination, at])
+        link = int(chosen[destination, at])
         assert port == (None if link == NONE else link - int(fabric.adjacency.start[at]) + 1)
 
 

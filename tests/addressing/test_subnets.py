@@ -35,11 +35,11 @@ def test_every_subnet_is_a_prefix_of_its_own(topology: str, scheme: str) -> None
     assert all(a.broadcast_address < b.network_address for a, b in pairwise(networks))
     for net, whole in zip(plan.subnets, networks, strict=True):
         usable = set(whole) if whole.prefixlen == 31 else set(whole.hosts())
-        found = [IPv4Address(address) for address in net.addresses.values()]
-        assert len(set(found)) == len(found)
-        assert set(found) <= usable
+        addresses = [IPv4Address(address) for address in net.addresses.values()]
+        assert len(set(addresses)) == len(addresses)
+        assert set(addresses) <= usable
         wide = IPv6Network((ipv6.embed(net.network), 96 + net.length))
-        assert all(IPv6Address(ipv6.embed(int(address))) in wide for address in found)
+        assert all(IPv6Address(ipv6.embed(int(address))) in wide for address in addresses)
     loopbacks = {IPv4Address(plan.loopback(router)) for router in plan.fabric.routers}
     assert len(loopbacks) == len(plan.fabric.routers)
     assert not any(address in IPv4Network("10.0.0.0/9") for address in loopbacks)

@@ -70,11 +70,11 @@ def test_updown_vectorised_takes_the_ports_of_the_rule(spec: str, share: float) 
     down = failures(fabric, 1, share) if share else ALL_UP
     scheme = registry.bind("updown:ties=spread", fabric).with_failures(down)
     destinations = np.arange(fabric.servers, dtype=np.int32)
-    found = vectorised.rule(scheme, down)(destinations)
+    chosen = vectorised.rule(scheme, down)(destinations)
     for destination, at in itertools.product(destinations.tolist(), range(fabric.size)):
         if at == destination or fabric.is_end_host(at):
             continue
         ((action, _),) = scheme.next_hops(at, Header(scheme.label(destination)))
         port = action.port if isinstance(action, Forward) else None
-        link = int(found[destination, at])
+        link = int(chosen[destination, at])
         assert port == (None if link == NONE else link - int(fabric.adjacency.start[at]) + 1)

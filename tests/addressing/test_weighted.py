@@ -59,8 +59,8 @@ def test_next_hops_are_all_that_lie_on_least_cost_paths(graph: nx.MultiGraph, da
             for _, peer, attributes in live.edges(at, data=True)
             if to in costs[peer] and attributes["cost"] + costs[peer][to] == costs[at].get(to, math.inf)
         }
-        found = {action.port for action, _ in scheme.next_hops(at, Header(to)) if isinstance(action, Forward)}
-        assert found == expected
+        ports = {action.port for action, _ in scheme.next_hops(at, Header(to)) if isinstance(action, Forward)}
+        assert ports == expected
 
 
 def test_costs_are_those_that_a_file_states_or_follow_from_delay_and_rate() -> None:

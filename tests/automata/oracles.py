@@ -32,9 +32,9 @@ CASES = (*((spec, None) for spec in SMALL), *REORDERED)
 @functools.cache
 def family(spec: str) -> CayleyGraph:
     """The family of a specification."""
-    found = parse(spec)
-    assert isinstance(found, CayleyGraph)
-    return found
+    parsed = parse(spec)
+    assert isinstance(parsed, CayleyGraph)
+    return parsed
 
 
 @functools.cache
@@ -69,8 +69,8 @@ def steps(spec: str, order: tuple[int, ...] | None = None) -> list[list[int]]:
     """Per vertex the vertices that its letters lead to, in their order."""
     graph = family(spec)
     ports = order or tuple(range(1, len(graph.letters) + 1))
-    found: list[list[int]] = graph.images(np.arange(graph.vertices))[:, np.array(ports) - 1].tolist()
-    return found
+    ends: list[list[int]] = graph.images(np.arange(graph.vertices))[:, np.array(ports) - 1].tolist()
+    return ends
 
 
 @functools.cache

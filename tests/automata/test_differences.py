@@ -24,33 +24,33 @@ def transitions(diff: Diff) -> set[tuple[int, int, int, int]]:
 
 @every_case
 def test_states_are_those_of_the_definition(spec: str, order: tuple[int, ...] | None) -> None:
-    found = group(spec, order)
-    assert {int(found.vertices[u]) for u in differences(found)} == definition15(spec, order)
+    concrete = group(spec, order)
+    assert {int(concrete.vertices[u]) for u in differences(concrete)} == definition15(spec, order)
 
 
 @every_case
 def test_transitions_by_products(spec: str, order: tuple[int, ...] | None) -> None:
     """All x^-1 d y that are differences; the trimmed ones are those that some pair of neighbours takes."""
-    found = group(spec, order)
-    states, pad = set(differences(found).tolist()), found.degree
+    concrete = group(spec, order)
+    states, pad = set(differences(concrete).tolist()), concrete.degree
     letters = range(pad + 1)
-    back = [*found.inverses, pad]
+    back = [*concrete.inverses, pad]
 
     def end(d: int, x: int, y: int) -> int:
-        word = [letter for letter in (back[x], *found.word(d), y) if letter < pad]
-        return found.spell(word)
+        word = [letter for letter in (back[x], *concrete.word(d), y) if letter < pad]
+        return concrete.spell(word)
 
     pairs = [pair for pair in itertools.product(letters, letters) if pair != (pad, pad)]
     full = {(d, x, y, end(d, x, y)) for d in states for x, y in pairs if end(d, x, y) in states}
-    assert transitions(automaton(found, trimmed=False)) == full
+    assert transitions(automaton(concrete, trimmed=False)) == full
     used = {(0, letter, letter, 0) for letter in range(pad)}
-    for u in range(found.order):
-        for v in found.right[u].tolist():
+    for u in range(concrete.order):
+        for v in concrete.right[u].tolist():
             d = 0
-            for x, y in itertools.zip_longest(found.word(u), found.word(v), fillvalue=pad):
+            for x, y in itertools.zip_longest(concrete.word(u), concrete.word(v), fillvalue=pad):
                 used.add((d, x, y, end(d, x, y)))
                 d = end(d, x, y)
-    assert transitions(automaton(found)) == used
+    assert transitions(automaton(concrete)) == used
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def test_sizes_of_the_paper(spec: str, order: str, states: int) -> None:
 
 @pytest.mark.parametrize(("s", "percent"), [(5, 47), (6, 43), (7, 39)])
 def test_shares_of_the_star_graph(s: int, percent: int) -> None:
-    found = group(f"star:{s}")
-    assert int(100 * len(differences(found)) / found.order) == percent
+    concrete = group(f"star:{s}")
+    assert int(100 * len(differences(concrete)) / concrete.order) == percent
 
 
 def test_butterfly_is_below_55_percent_except_for_s_5_and_7() -> None:
     """s = 5 exceeds it in every order of letters; s = 7 in the natural order, but not in another one."""
 
     def share(s: int, order: tuple[int, ...]) -> float:
-        found = of_graph(family(f"butterfly:{s}"), order)
-        return len(differences(found)) / found.order
+        concrete = of_graph(family(f"butterfly:{s}"), order)
+        return len(differences(concrete)) / concrete.order
 
     natural = (1, 2, 3, 4)
     assert min(share(5, order) for order in itertools.permutations(natural)) > 0.55

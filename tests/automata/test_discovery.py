@@ -35,17 +35,17 @@ def shuffled(spec: str) -> list[list[int]]:
 )
 def test_every_relator_closes_at_every_vertex(spec: str) -> None:
     rows, presentation = shuffled(spec), of_family(family(spec))
-    found = discover(rows, presentation)
-    assert found is not None
-    for vertex, letters in enumerate(found):
+    labelling = discover(rows, presentation)
+    assert labelling is not None
+    for vertex, letters in enumerate(labelling):
         assert sorted(letters.values()) == sorted(rows[vertex])
         for relator in presentation.relators:
             end = vertex
             for letter in relator:
-                end = found[end][letter]
+                end = labelling[end][letter]
             assert end == vertex
         for letter, end in letters.items():
-            assert found[end][presentation.inverses[letter]] == vertex
+            assert labelling[end][presentation.inverses[letter]] == vertex
 
 
 @pytest.mark.parametrize(("spec", "other"), [("star:4", "bubblesort:4"), ("bubblesort:4", "star:4")])
@@ -62,15 +62,15 @@ def test_the_command(tmp_path: Path) -> None:
     lines = [f"{u} {v}" for u, row in enumerate(shuffled("star:4")) for v in row if u < v]
     (tmp_path / "copy.edgelist").write_text("\n".join(lines) + "\n")
     command = ["automaton", f"file:{tmp_path}/copy.edgelist", "--group"]
-    found = json.loads(dcnlab(*command, "star:4", "--json").stdout)
-    assert found["diff"]["states"] == 14
-    assert len(found["generators"]) == 24
-    assert all(sorted(row) == ["(1 2)", "(1 3)", "(1 4)"] for row in found["generators"].values())
+    answer = json.loads(dcnlab(*command, "star:4", "--json").stdout)
+    assert answer["diff"]["states"] == 14
+    assert len(answer["generators"]) == 24
+    assert all(sorted(row) == ["(1 2)", "(1 3)", "(1 4)"] for row in answer["generators"].values())
     assert "generators found for all links" in dcnlab(*command, "star:4").stdout
     searched = dcnlab(*command, "star:4", "--order", "search", "--for", "1ms", "--json")
     best = json.loads(searched.stdout)
     assert best["trials"] >= 1
-    assert best["generators"] == found["generators"]
+    assert best["generators"] == answer["generators"]
     assert sorted(best["letters"]) == ["(1 2)", "(1 3)", "(1 4)"]
     refused = dcnlab(*command, "bubblesort:4")
     assert refused.returncode == 2
@@ -79,8 +79,8 @@ def test_the_command(tmp_path: Path) -> None:
 
 def test_the_labelled_graph_is_the_group() -> None:
     """Its multiplication table has as many elements, and the normal forms have the same lengths."""
-    found = discover(shuffled("star:4"), of_family(family("star:4")))
-    assert found is not None
-    table = np.array([[row[letter] for letter in range(3)] for row in found], dtype=np.int32)
+    labelling = discover(shuffled("star:4"), of_family(family("star:4")))
+    assert labelling is not None
+    table = np.array([[row[letter] for letter in range(3)] for row in labelling], dtype=np.int32)
     group = of_table(table, family("star:4").letters, (0, 1, 2))
     assert np.bincount(group.lengths).tolist() == [1, 3, 6, 9, 5]

@@ -18,71 +18,73 @@ every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 
 @every_case
 def test_normal_forms_are_least_shortest_words(spec: str, order: tuple[int, ...] | None) -> None:
-    found, words = group(spec, order), normal_forms(spec, order)
-    assert {int(found.vertices[u]): found.word(u) for u in range(found.order)} == words
-    numbered = [found.word(u) for u in range(found.order)]
+    concrete, words = group(spec, order), normal_forms(spec, order)
+    assert {int(concrete.vertices[u]): concrete.word(u) for u in range(concrete.order)} == words
+    numbered = [concrete.word(u) for u in range(concrete.order)]
     assert numbered == sorted(numbered, key=lambda word: (len(word), word))
-    assert [len(word) for word in numbered] == found.lengths.tolist()
+    assert [len(word) for word in numbered] == concrete.lengths.tolist()
 
 
 @every_case
 def test_tables_are_the_group(spec: str, order: tuple[int, ...] | None) -> None:
-    found, graph, ends = group(spec, order), family(spec), steps(spec, order)
-    vertex = found.vertices.tolist()
-    for u in range(found.order):
-        assert found.ranks[vertex[u]] == u
-        assert vertex[found.inverse[u]] == graph.inverse(vertex[u])
-        assert found.spell(found.word(u)) == u
-        assert found.word(int(found.tails[u])) == found.word(u)[1:]
-        assert tuple(found.word(u)[:1] or (found.degree,)) == (int(found.first[u]),)
-        for letter in range(found.degree):
-            assert vertex[found.right[u, letter]] == ends[vertex[u]][letter]
-            assert vertex[found.left[letter, u]] == graph.product(ends[0][letter], vertex[u])
-            assert found.right[found.right[u, letter], found.inverses[letter]] == u
+    concrete, graph, ends = group(spec, order), family(spec), steps(spec, order)
+    vertex = concrete.vertices.tolist()
+    for u in range(concrete.order):
+        assert concrete.ranks[vertex[u]] == u
+        assert vertex[concrete.inverse[u]] == graph.inverse(vertex[u])
+        assert concrete.spell(concrete.word(u)) == u
+        assert concrete.word(int(concrete.tails[u])) == concrete.word(u)[1:]
+        assert tuple(concrete.word(u)[:1] or (concrete.degree,)) == (int(concrete.first[u]),)
+        for letter in range(concrete.degree):
+            assert vertex[concrete.right[u, letter]] == ends[vertex[u]][letter]
+            assert vertex[concrete.left[letter, u]] == graph.product(ends[0][letter], vertex[u])
+            assert concrete.right[concrete.right[u, letter], concrete.inverses[letter]] == u
 
 
 @every_case
 def test_rules_are_the_minimal_words_that_are_not_normal_forms(
     spec: str, order: tuple[int, ...] | None
 ) -> None:
-    found = group(spec, order)
-    words = {word: u for u, word in enumerate(found.word(u) for u in range(found.order))}
+    concrete = group(spec, order)
+    words = {word: u for u, word in enumerate(concrete.word(u) for u in range(concrete.order))}
     expected = {
-        (*word, letter): found.word(int(found.right[u, letter]))
+        (*word, letter): concrete.word(int(concrete.right[u, letter]))
         for word, u in words.items()
-        for letter in range(found.degree)
+        for letter in range(concrete.degree)
         if (*word, letter) not in words and (*word[1:], letter) in {**words, (letter,): 0} and word
     }
-    assert dict(found.rules()) == expected
+    assert dict(concrete.rules()) == expected
 
 
 @every_case
 def test_acceptor_of_a_group(spec: str, order: tuple[int, ...] | None) -> None:
-    found = group(spec, order)
-    acceptor = of_group(found)
-    assert acceptor.count == found.order
-    for u in range(found.order):
-        state = acceptor.read(found.word(u))
-        longer = [found.word(int(found.right[u, a])) == (*found.word(u), a) for a in range(found.degree)]
+    concrete = group(spec, order)
+    acceptor = of_group(concrete)
+    assert acceptor.count == concrete.order
+    for u in range(concrete.order):
+        state = acceptor.read(concrete.word(u))
+        longer = [
+            concrete.word(int(concrete.right[u, a])) == (*concrete.word(u), a) for a in range(concrete.degree)
+        ]
         assert [end != DEAD for end in acceptor.moves[state]] == longer
     assert acceptor.minimised().states == acceptor.states
 
 
 @every_case
 def test_labels_have_their_ancestors_labels_as_prefixes(spec: str, order: tuple[int, ...] | None) -> None:
-    found = group(spec, order)
-    coding = Coding.of(found)
-    assert len(coding.elements) == found.order
+    concrete = group(spec, order)
+    coding = Coding.of(concrete)
+    assert len(coding.elements) == concrete.order
     assert max(coding.labels) < 1 << coding.bits
-    below = sorted(range(found.order), key=lambda u: coding.labels[u])
-    assert below == sorted(range(found.order), key=found.word)
+    below = sorted(range(concrete.order), key=lambda u: coding.labels[u])
+    assert below == sorted(range(concrete.order), key=concrete.word)
 
 
 def test_groups_of_permutations() -> None:
     """Adjacent transpositions of five symbols, as tuples, generate the bubble-sort graph."""
     exchanges = [tuple(x + (x == i) - (x == i + 1) for x in range(5)) for i in range(4)]
-    found = of_elements(exchanges, tuple(range(5)), lambda u, v: tuple(u[x] for x in v))
-    assert np.array_equal(found.right, group("bubblesort:5").right)
+    permutations = of_elements(exchanges, tuple(range(5)), lambda u, v: tuple(u[x] for x in v))
+    assert np.array_equal(permutations.right, group("bubblesort:5").right)
 
 
 def test_groups_of_matrices() -> None:
@@ -97,8 +99,8 @@ def test_groups_of_matrices() -> None:
 
     one, other = matrix(1, 1), matrix(2, 1)
     back = [matrix(-1, -pow(2, -1, 7)), matrix(-2, -pow(2, -2, 7))]
-    found = of_elements([one, back[0], other, back[1]], matrix(0, 0), times)
-    assert np.array_equal(found.right, group("borel:7,2,1,2").right)
+    matrices = of_elements([one, back[0], other, back[1]], matrix(0, 0), times)
+    assert np.array_equal(matrices.right, group("borel:7,2,1,2").right)
 
 
 def test_generators_without_inverses_are_refused() -> None:
@@ -108,9 +110,9 @@ def test_generators_without_inverses_are_refused() -> None:
 
 def test_samples_of_a_larger_group() -> None:
     """star:7, against the graph's own products."""
-    found, graph, draw = group("star:7"), family("star:7"), random.Random(1)
+    concrete, graph, draw = group("star:7"), family("star:7"), random.Random(1)
     for _ in range(200):
-        u, v = draw.randrange(found.order), draw.randrange(found.order)
-        there = found.translated(int(found.inverse[u]))[v]
-        inverse, other = graph.inverse(int(found.vertices[u])), int(found.vertices[v])
-        assert int(found.vertices[there]) == graph.product(inverse, other)
+        u, v = draw.randrange(concrete.order), draw.randrange(concrete.order)
+        there = concrete.translated(int(concrete.inverse[u]))[v]
+        inverse, other = graph.inverse(int(concrete.vertices[u])), int(concrete.vertices[v])
+        assert int(concrete.vertices[there]) == graph.product(inverse, other)

@@ -35,9 +35,9 @@ def test_search_finds_the_best_of_all_orders(spec: str) -> None:
     """Four letters have 24 orders: the best of 60 trials is the best of all orders."""
     graph = family(spec)
     sizes = [len(differences(of_graph(graph, order))) for order in itertools.permutations((1, 2, 3, 4))]
-    found = orders.read(graph, "search")
-    assert len(differences(of_graph(graph, found))) == min(sizes)
-    assert found == orders.read(graph, "search")
+    best = orders.read(graph, "search")
+    assert len(differences(of_graph(graph, best))) == min(sizes)
+    assert best == orders.read(graph, "search")
 
 
 def test_trials_have_the_right_number_of_states() -> None:
@@ -46,22 +46,22 @@ def test_trials_have_the_right_number_of_states() -> None:
         assert len(differences(of_graph(graph, trial.order))) == trial.states
 
 
-def by_definition(found: Group) -> set[int]:
+def by_definition(concrete: Group) -> set[int]:
     """u(t)^-1 v(t) for all rules u -> v and all t, with the letters and the identity."""
-    elements = {0, *(found.spell((letter,)) for letter in range(found.degree))}
-    for left, right in found.rules():
+    elements = {0, *(concrete.spell((letter,)) for letter in range(concrete.degree))}
+    for left, right in concrete.rules():
         for t in range(len(left) + 1):
-            back = [found.inverses[letter] for letter in reversed(left[:t])]
-            elements.add(found.spell((*back, *right[:t])))
+            back = [concrete.inverses[letter] for letter in reversed(left[:t])]
+            elements.add(concrete.spell((*back, *right[:t])))
     return elements
 
 
 @pytest.mark.parametrize("spec", SMALL)
 def test_sizes(spec: str) -> None:
-    sizes, found = measure(group(spec)), group(spec)
-    assert sizes.diff.states == sizes.trimmed.states == len(differences(found))
+    sizes, concrete = measure(group(spec)), group(spec)
+    assert sizes.diff.states == sizes.trimmed.states == len(differences(concrete))
     assert sizes.trimmed.transitions <= sizes.diff.transitions
     assert sizes.trimmed.bits <= sizes.diff.bits
-    assert sizes.rules == len(list(found.rules()))
-    assert sizes.rule_differences == len(by_definition(found)) <= sizes.diff.states
-    assert (sizes.elements, sizes.table_entries) == (found.order, found.order - 1)
+    assert sizes.rules == len(list(concrete.rules()))
+    assert sizes.rule_differences == len(by_definition(concrete)) <= sizes.diff.states
+    assert (sizes.elements, sizes.table_entries) == (concrete.order, concrete.order - 1)

@@ -47,29 +47,29 @@ def test_completion_is_the_group(spec: str, order: tuple[int, ...] | None) -> No
 def test_both_computations_of_diff_agree(spec: str, order: tuple[int, ...] | None) -> None:
     """The multiplier's differences and transitions are those of the group's trimmed Diff."""
     concrete = group(spec, order)
-    found = multiplier(completion.complete(presentations.of_family(family(spec), order)))
+    symbolic = multiplier(completion.complete(presentations.of_family(family(spec), order)))
     pad = concrete.degree
 
     def letter(read: int | None) -> int:
         return pad if read is None else read
 
     projected = {
-        (concrete.spell(d), letter(x), letter(y), concrete.spell(e)) for d, (x, y), e in found.transitions
+        (concrete.spell(d), letter(x), letter(y), concrete.spell(e)) for d, (x, y), e in symbolic.transitions
     }
     assert projected == transitions(automaton(concrete))
-    assert {concrete.spell(d) for d in found.differences} == set(automaton(concrete).elements.tolist())
+    assert {concrete.spell(d) for d in symbolic.differences} == set(automaton(concrete).elements.tolist())
 
 
 @pytest.mark.parametrize("spec", ["hypercube:3", "bubblesort:4", "star:4", "butterfly:3", "borel:7,2,1,2"])
 def test_multiplier_knows_all_products(spec: str) -> None:
     concrete = group(spec)
-    found = multiplier(completion.complete(presentations.of_family(family(spec))))
+    symbolic = multiplier(completion.complete(presentations.of_family(family(spec))))
     words = [bytes(concrete.word(u)) for u in range(concrete.order)]
     for u, v in itertools.product(range(concrete.order), repeat=2):
         letters = [a for a in range(concrete.degree) if concrete.right[u, a] == v]
         expected = EQUAL if u == v else letters[0] if letters else None
-        assert found.letter(words[u], words[v]) == expected
-    assert found.letter(bytes((0, concrete.inverses[0])), b"") is None
+        assert symbolic.letter(words[u], words[v]) == expected
+    assert symbolic.letter(bytes((0, concrete.inverses[0])), b"") is None
 
 
 @pytest.mark.parametrize("spec", ["star:4", "butterfly:3", "borel:7,2,1,2"])
@@ -96,11 +96,11 @@ def test_rewriting_random_words(spec: str, data: st.DataObject) -> None:
 @given(word=st.lists(st.integers(0, 3), max_size=20), more=st.integers(0, 3))
 def test_the_plane(word: list[int], more: int) -> None:
     """Z^2: normal forms are powers of a, then of b; the multiplier finds neighbours of words of any length."""
-    system, found = _plane()
+    system, multiplies = _plane()
     x, y = word.count(0) - word.count(1), word.count(2) - word.count(3)
     least = bytes([0 if x > 0 else 1] * abs(x) + [2 if y > 0 else 3] * abs(y))
     assert system.reduce(bytes(word)) == least
-    assert found.letter(least, system.reduce(least + bytes((more,)))) == more
+    assert multiplies.letter(least, system.reduce(least + bytes((more,)))) == more
 
 
 def _plane() -> tuple[completion.System, object]:

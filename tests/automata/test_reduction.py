@@ -36,13 +36,13 @@ def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = T
     return ReverseDiff.of(automaton(group(spec, order), trimmed))
 
 
-def in_bulk(found: ReverseDiff, words: list[Word], longest: int) -> list[Word]:
+def in_bulk(machine: ReverseDiff, words: list[Word], longest: int) -> list[Word]:
     """Reduce words of any lengths with the compiled kernels."""
-    pad = found.diff.degree
+    pad = machine.diff.degree
     rows = np.full((len(words), max(1, *map(len, words))), pad, dtype=np.int32)
     for row, word in zip(rows, words, strict=True):
         row[: len(word)] = word
-    return [tuple(x for x in row if x < pad) for row in found.reduce(rows, longest).tolist()]
+    return [tuple(x for x in row if x < pad) for row in machine.reduce(rows, longest).tolist()]
 
 
 @every_case
@@ -51,37 +51,37 @@ def test_every_product_of_an_element_and_a_letter(
     spec: str, order: tuple[int, ...] | None, trimmed: bool
 ) -> None:
     """The reductions that longer words consist of; both implementations, on both forms of Diff."""
-    found, words = group(spec, order), normal_forms(spec, order)
-    appended = [(*found.word(u), a) for u in range(found.order) for a in range(found.degree)]
-    expected = [words[int(found.vertices[v])] for v in found.right.ravel()]
+    concrete, words = group(spec, order), normal_forms(spec, order)
+    appended = [(*concrete.word(u), a) for u in range(concrete.order) for a in range(concrete.degree)]
+    expected = [words[int(concrete.vertices[v])] for v in concrete.right.ravel()]
     forwards = reducer(spec, order, trimmed)
     assert [forwards.reduce(word[-1:], start=word[:-1]) for word in appended] == expected
-    assert in_bulk(backwards(spec, order, trimmed), appended, int(found.lengths[-1])) == expected
+    assert in_bulk(backwards(spec, order, trimmed), appended, int(concrete.lengths[-1])) == expected
     if trimmed:  # the third is made from the group itself
-        assert in_bulk(beside(spec, order), appended, int(found.lengths[-1])) == expected
+        assert in_bulk(beside(spec, order), appended, int(concrete.lengths[-1])) == expected
 
 
 @pytest.mark.parametrize("spec", SMALL)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_random_words(spec: str, data: st.DataObject) -> None:
-    found = group(spec)
-    word = tuple(data.draw(st.lists(st.integers(0, found.degree - 1), max_size=40)))
-    least = found.word(found.spell(word))
+    concrete = group(spec)
+    word = tuple(data.draw(st.lists(st.integers(0, concrete.degree - 1), max_size=40)))
+    least = concrete.word(concrete.spell(word))
     assert reducer(spec).reduce(word) == least
-    assert in_bulk(backwards(spec), [word], int(found.lengths[-1])) == [least]
-    assert in_bulk(beside(spec), [word], int(found.lengths[-1])) == [least]
+    assert in_bulk(backwards(spec), [word], int(concrete.lengths[-1])) == [least]
+    assert in_bulk(beside(spec), [word], int(concrete.lengths[-1])) == [least]
     assert reducer(spec).reduce((*reducer(spec).inverse(word), *word)) == ()
 
 
 @pytest.mark.parametrize("spec", ["star:7", "transposition:7", "butterfly:9", "bubblesort:7"])
 def test_long_words_in_large_groups(spec: str) -> None:
-    found = group(spec)
-    drawn = np.random.default_rng(3).integers(0, found.degree, (200, 100)).tolist()
+    concrete = group(spec)
+    drawn = np.random.default_rng(3).integers(0, concrete.degree, (200, 100)).tolist()
     words = [tuple(word) for word in drawn]
-    expected = [found.word(found.spell(word)) for word in words]
-    assert in_bulk(backwards(spec), words, int(found.lengths[-1])) == expected
-    assert in_bulk(beside(spec), words, int(found.lengths[-1])) == expected
+    expected = [concrete.word(concrete.spell(word)) for word in words]
+    assert in_bulk(backwards(spec), words, int(concrete.lengths[-1])) == expected
+    assert in_bulk(beside(spec), words, int(concrete.lengths[-1])) == expected
     assert [reducer(spec).reduce(word) for word in words[:5]] == expected[:5]
 
 
@@ -112,19 +112,19 @@ def replaced_once(diff: Diff, word: Word, start: int, itself: bool) -> tuple[int
 def published(diff: Diff, word: Word, most: int) -> int:
     """The rounds, at most ``most``, of Algorithm 4 as published: it repeats while a step is accepted."""
     for rounds in range(most):
-        found = replaced_once(diff, word, 0, itself=True)
-        if found is None:
+        replacement = replaced_once(diff, word, 0, itself=True)
+        if replacement is None:
             return rounds
-        word = (*found[1], *word[found[0] :])
+        word = (*replacement[1], *word[replacement[0] :])
     return most
 
 
 def repaired(diff: Diff, word: Word) -> Word:
     """Algorithm 4 corrected so that it terminates: a replacement must make the word smaller."""
     for start in range(len(word)):
-        found = replaced_once(diff, word, start, itself=False)
-        if found is not None:
-            shorter = (*word[:start], *found[1], *word[found[0] :])
+        replacement = replaced_once(diff, word, start, itself=False)
+        if replacement is not None:
+            shorter = (*word[:start], *replacement[1], *word[replacement[0] :])
             if (len(shorter), shorter) < (len(word), word):
                 return repaired(diff, shorter)
     return word
@@ -139,14 +139,14 @@ def test_algorithm_4_as_published_does_not_terminate() -> None:
 @pytest.mark.parametrize(("spec", "wrong"), [("bubblesort:5", 0.75), ("star:5", 0.75)])
 def test_algorithm_4_corrected_to_terminate_is_mostly_wrong(spec: str, wrong: float) -> None:
     """Its result is the same element, but for more than three pairs in four not the least word."""
-    found, diff = group(spec), automaton(group(spec), trimmed=False)
+    concrete, diff = group(spec), automaton(group(spec), trimmed=False)
     forwards = reducer(spec)
     failures = pairs = 0
-    for u in range(0, found.order, 13):
-        for v in range(found.order):
-            word = (*forwards.inverse(found.word(u)), *found.word(v))
+    for u in range(0, concrete.order, 13):
+        for v in range(concrete.order):
+            word = (*forwards.inverse(concrete.word(u)), *concrete.word(v))
             least, answer = forwards.reduce(word), repaired(diff, word)
-            assert found.spell(answer) == found.spell(word)
+            assert concrete.spell(answer) == concrete.spell(word)
             assert (len(least), least) <= (len(answer), answer)
             failures, pairs = failures + (answer != least), pairs + 1
     assert failures > wrong * pairs
@@ -154,9 +154,9 @@ def test_algorithm_4_corrected_to_terminate_is_mostly_wrong(spec: str, wrong: fl
 
 def test_effort_counts_the_letters_read() -> None:
     """A word in normal form is read once; each letter costs one more for the look-up of its product."""
-    found = group("star:4")
-    reducer = Reducer(automaton(found))
-    for element in range(found.order):
-        word = found.word(element)
+    concrete = group("star:4")
+    reducer = Reducer(automaton(concrete))
+    for element in range(concrete.order):
+        word = concrete.word(element)
         assert reducer.effort(word) == 2 * len(word)
         assert reducer.effort((*word, *reducer.inverse(word))) >= 3 * len(word)

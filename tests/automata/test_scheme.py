@@ -127,8 +127,8 @@ def test_errors_are_one_line() -> None:
 def test_command() -> None:
     sources = ("graph", "presentation")
     both = [json.loads(dcnlab("automaton", "star:4", "--json", "--from", source).stdout) for source in sources]
-    for found in both:
-        assert found.pop("seconds") >= 0
+    for answer in both:
+        assert answer.pop("seconds") >= 0
     assert both[0] | {"from": ""} == both[1] | {"from": ""}
     assert both[0]["diff"]["states"] == 14
     for spec in ("bcube:3,1", "torus:3x4"):
@@ -146,7 +146,7 @@ def test_command() -> None:
     ],
 )
 def test_command_refuses(words: tuple[str, ...], message: str) -> None:
-    found = dcnlab("automaton", *words)
-    assert found.returncode == 2
-    assert message in found.stderr
-    assert len(found.stderr.strip().splitlines()) == 1
+    done = dcnlab("automaton", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -71,13 +71,13 @@ class Controller:
 
 @pytest.fixture
 def controller() -> Controller:
-    found: Any = Controller()
+    app: Any = Controller()
     for switch in range(1, FABRIC.switches):
         path = Path(switch)
-        found.connects(switch, path)
-        found.replies(path)
-    assert found.told() == ["installed"] * (FABRIC.switches - 1)
-    return found
+        app.connects(switch, path)
+        app.replies(path)
+    assert app.told() == ["installed"] * (FABRIC.switches - 1)
+    return app
 
 
 def test_the_last_connection_of_a_switch_counts_in_whatever_order_events_come(controller: Controller) -> None:

@@ -48,7 +48,7 @@ class SlowSwitches:
         """The links by which some switch floods, but for those that are down."""
         graph = networkx.MultiGraph()
         graph.add_nodes_from(range(self.fabric.size))
-        found = {
+        broken = {
             self.fabric.link_at(switch, action.port)
             for switch, table in self.tables.items()
             for rule in table.rules
@@ -56,7 +56,7 @@ class SlowSwitches:
             for action in rule.actions
             if isinstance(action, Output)
         }
-        for link in found - down:
+        for link in broken - down:
             ends = self.fabric.link(link)
             graph.add_edge(ends.a.node, ends.b.node, link)
         return graph

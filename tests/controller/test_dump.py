@@ -56,10 +56,10 @@ def test_text_is_parsed_to_the_same_table(table: FlowTable) -> None:
 @given(tables(), tables())
 @settings(max_examples=50)
 def test_comparison_names_every_difference(predicted: FlowTable, installed: FlowTable) -> None:
-    found = dump.compare(predicted, *parts(installed))
-    assert set(found.missing) == set(predicted.lines()) - set(installed.lines())
-    assert set(found.unexpected) == set(installed.lines()) - set(predicted.lines())
-    assert bool(found) == (predicted != installed)
+    differences = dump.compare(predicted, *parts(installed))
+    assert set(differences.missing) == set(predicted.lines()) - set(installed.lines())
+    assert set(differences.unexpected) == set(installed.lines()) - set(predicted.lines())
+    assert bool(differences) == (predicted != installed)
 
 
 @given(st.text() | st.from_regex(r"cookie=0x1, \w*(=\w*)?(,\w+=[\w:./]*)* actions=\S*", fullmatch=True))
@@ -68,8 +68,8 @@ def test_other_text_raises_dump_error(text: str) -> None:
     for line in text.splitlines():
         for parse in (dump.parse_rule, parse_group):
             with contextlib.suppress(dump.DumpError):
-                found = parse(line)
-                assert parse(found.text) == found
+                parsed = parse(line)
+                assert parse(parsed.text) == parsed
 
 
 def test_entries_added_by_hand_are_shown_as_differences() -> None:

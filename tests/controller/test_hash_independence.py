@@ -73,12 +73,12 @@ def expected(scheme: Scheme, source: int, destination: int) -> dict[Path, float]
     return shares
 
 
-def check_shares(found: Mapping[Path, int], shares: Mapping[Path, float]) -> None:
+def check_shares(counted: Mapping[Path, int], shares: Mapping[Path, float]) -> None:
     """A chi-square test over paths; a path that is not expected is an error."""
-    assert set(found) <= set(shares)
-    flows = sum(found.values())
+    assert set(counted) <= set(shares)
+    flows = sum(counted.values())
     usual = [path for path, share in shares.items() if share * flows >= _LEAST_FLOWS]
-    counts = [found.get(path, 0) for path in usual]
+    counts = [counted.get(path, 0) for path in usual]
     wanted = [shares[path] * flows for path in usual]
     assert len(usual) > 1
     assert min(counts) > 0, f"{counts.count(0)} of {len(usual)} paths carry nothing"
@@ -149,13 +149,13 @@ def frame(scheme: Scheme, destination: int, flow: int) -> bytes:
 
 def flows_sent(ovs: PrivateOvs, port: str) -> set[int]:
     """The flows of which a port has sent a frame."""
-    found, data = set(), (ovs.directory / f"{port}.pcap").read_bytes()[_PCAP_HEADER:]
+    ports, data = set(), (ovs.directory / f"{port}.pcap").read_bytes()[_PCAP_HEADER:]
     while len(data) >= _RECORD.size:
         (size,) = _RECORD.unpack_from(data)
         record, data = data[_RECORD.size : _RECORD.size + size], data[_RECORD.size + size :]
         if len(record) > _SOURCE_PORT + 2:
-            found.add(int.from_bytes(record[_SOURCE_PORT : _SOURCE_PORT + 2], "big"))
-    return found
+            ports.add(int.from_bytes(record[_SOURCE_PORT : _SOURCE_PORT + 2], "big"))
+    return ports
 
 
 def paths_taken(ovs: PrivateOvs, scheme: Scheme, source: int, destination: int, flows: int) -> Counter[Path]:
@@ -209,13 +209,13 @@ def test_flows_between_two_hosts_take_every_path(
 def test_flows_that_agents_hash_take_every_path(spec: str, name: str) -> None:
     """Servers that relay choose by their own number; switches between them have one next hop."""
     fabric = built(spec)
-    scheme, found = schemes.bind(name, fabric), Counter[Path]()
+    scheme, taken = schemes.bind(name, fabric), Counter[Path]()
     destination = max(range(1, fabric.servers), key=lambda server: len(expected(scheme, 0, server)))
     shares = expected(scheme, 0, destination)
     for flow in range(1, 40 * len(shares)):
         data = bytes(packet.FRAME_OFFSET) + frame(scheme, destination, flow)
-        found[_hashed(scheme, destination, memoryview(data))] += 1
-    check_shares(found, shares)
+        taken[_hashed(scheme, destination, memoryview(data))] += 1
+    check_shares(taken, shares)
 
 
 def _hashed(scheme: Scheme, destination: int, slot: memoryview) -> Path:

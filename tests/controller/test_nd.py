@@ -24,9 +24,9 @@ def question(**changes: object) -> bytes:
 
 
 def test_a_solicitation_is_parsed() -> None:
-    found = nd.parse_solicitation(question())
+    solicitation = nd.parse_solicitation(question())
     numbers = (int(ipaddress.IPv6Address(text)) for text in (HOST, TARGET))
-    assert found == nd.Solicitation(0x0101, *numbers)
+    assert solicitation == nd.Solicitation(0x0101, *numbers)
 
 
 @pytest.mark.parametrize("changes", [{"hlim": 64}, {"src": "::"}, {"tgt": "ff02::1"}, {"nh": 17}])

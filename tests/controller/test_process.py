@@ -47,9 +47,9 @@ def check_bases(ovs: PrivateOvs, fabric: Fabric) -> None:
     for switch in range(fabric.servers, fabric.size):
         groups = ovs.run("ovs-ofctl", "-O", "OpenFlow15", "dump-groups", fabric.name(switch))
         if "group_id" in groups:
-            found = re.findall(r"type=select,selection_method=dp_hash,selection_method_param=(\d+)", groups)
-            assert len(found) == groups.count("group_id")
-            (bases[switch],) = set(found)
+            params = re.findall(r"type=select,selection_method=dp_hash,selection_method_param=(\d+)", groups)
+            assert len(params) == groups.count("group_id")
+            (bases[switch],) = set(params)
     assert len(set(bases.values())) == len(bases)
 
 

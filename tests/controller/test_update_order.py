@@ -42,8 +42,8 @@ class Watched(Switches):
             ports = {port: PortState() for port, _ in fabric.ports(node)}
             switches[node] = Switch(read.name, read.entries, read.groups, ports)
         model = Installed(self.scheme.with_failures(self.links), self.links, switches)
-        found = Check(model).pairs(model.starts()).violations
-        return [one for one in found if not one.reason.endswith("is down")]
+        every = Check(model).pairs(model.starts()).violations
+        return [one for one in every if not one.reason.endswith("is down")]
 
     def settle(self) -> None:
         while self.barriers:

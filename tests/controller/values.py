@@ -44,8 +44,8 @@ groups = st.lists(st.builds(Group, st.integers(0, 5), buckets), max_size=3, uniq
 @st.composite
 def tables(draw: st.DrawFn) -> FlowTable:
     """A table that a switch accepts: no two equal rules, and no missing groups."""
-    found = draw(groups)
-    jumps = st.sampled_from([(ToGroup(group.id),) for group in found]) if found else st.nothing()
+    drawn = draw(groups)
+    jumps = st.sampled_from([(ToGroup(group.id),) for group in drawn]) if drawn else st.nothing()
     to_controller = st.just((Output(rules.CONTROLLER),))
     rule = st.builds(
         Rule,
@@ -55,4 +55,4 @@ def tables(draw: st.DrawFn) -> FlowTable:
         st.sampled_from([rules.TABLE_COOKIE, rules.ARP_COOKIE]),
     )
     flows = draw(st.lists(rule, max_size=6, unique_by=lambda item: item.key))
-    return FlowTable(frozenset(flows), frozenset(found))
+    return FlowTable(frozenset(flows), frozenset(drawn))

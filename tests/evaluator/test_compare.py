@@ -84,12 +84,12 @@ def test_each_load_is_a_row_if_latency_is_requested() -> None:
     wanted = requests(["torus:3x4"], ["dor", "wmgr"], **asked)  # type: ignore[arg-type]
     assert [(r.scheme, r.load) for r in wanted] == [("dor", 0.2), ("dor", 1.0), ("wmgr", 0.2), ("wmgr", 1.0)]
     with ThreadPoolExecutor(1) as executor:
-        found = compare(wanted, executor=executor)
-    assert [row["latency.load"] for row in found] == [0.2, 1.0, 0.2, 1.0]
-    assert found[1]["latency.mean_us"] > found[0]["latency.mean_us"] > 27
-    assert {row["bisection.found"] for row in found} == {6}
+        compared = compare(wanted, executor=executor)
+    assert [row["latency.load"] for row in compared] == [0.2, 1.0, 0.2, 1.0]
+    assert compared[1]["latency.mean_us"] > compared[0]["latency.mean_us"] > 27
+    assert {row["bisection.found"] for row in compared} == {6}
     assert [r.load for r in requests(["torus:3x4"], ["dor"], metrics=["loads"], loads=(0.2, 1.0))] == [0.0]
-    shown = [chart for chart in charts(found) if isinstance(chart, Chart)]
+    shown = [chart for chart in charts(compared) if isinstance(chart, Chart)]
     assert any(chart.x_label.startswith("offered load") for chart in shown)
 
 
@@ -224,8 +224,8 @@ def test_totals_are_drawn_per_server_where_sizes_differ(rows: list[Row]) -> None
         for scheme in ("brp", "wmgr")
         for failures in ("", "links=10%")
     ]  # fmt: skip
-    found = figures(some)
-    abt, dollars = (one for one in found.drawn if one.title.startswith("ABT"))
+    drawn_figures = figures(some)
+    abt, dollars = (one for one in drawn_figures.drawn if one.title.startswith("ABT"))
     assert isinstance(abt, Panels)
     assert isinstance(dollars, Panels)
     assert dollars.title == "ABT per 1000 dollars under failures"
@@ -237,8 +237,8 @@ def test_totals_are_drawn_per_server_where_sizes_differ(rows: list[Row]) -> None
         [(4.0, 2.0)] * 2,
     ]
     assert "servers: bcube:3,1 9, bcube:4,1 16" in abt.caption
-    assert "share of pairs delivered under failures (1 everywhere)" in found.equal
-    assert "mean path under failures (3 everywhere)" in found.equal
+    assert "share of pairs delivered under failures (1 everywhere)" in drawn_figures.equal
+    assert "mean path under failures (3 everywhere)" in drawn_figures.equal
     same = [row for row in some if row["topology"] == "bcube:3,1"]
     assert [one.title for one in figures(same).drawn if one.title.startswith("ABT")] == [
         "ABT under failures: bcube:3,1"

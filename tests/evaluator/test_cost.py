@@ -15,10 +15,10 @@ EXAMPLES = ["bcube:4,1", "hdcube:4,2", "dcell:3,1", "fattree:4", "torus:3x4", "h
 
 
 def bills(servers: int) -> dict[str, Bill]:
-    found = [bill(one, read_prices()) for one in comparison(servers)]
+    every = [bill(one, read_prices()) for one in comparison(servers)]
     return {
         ("4-port " if "4-port" in b.design.name else "") + b.design.name.split(":")[0].split(",")[0]: b
-        for b in found
+        for b in every
     }
 
 

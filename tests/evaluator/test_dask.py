@@ -28,8 +28,8 @@ Rows = list[dict[str, object]]
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
         n_workers=2, processes=True, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    ) as found:
-        yield found
+    ) as started:
+        yield started
 
 
 def dcnlab(*words: str) -> str:
@@ -80,11 +80,11 @@ def test_a_command_on_dask_prints_what_it_does_here(cluster: LocalCluster, words
 
 def test_a_sweep_on_dask(cluster: LocalCluster, tmp_path: Path) -> None:
     words = ["sweep", "bcube:2,1", "--failures", "links", "--steps", "1", "--seeds", "2", "--json"]
-    found = [
+    sweeps = [
         json.loads(dcnlab(*words, "--results", str(tmp_path / name), *more))
         for name, more in (("dask", ("--dask", cluster.scheduler_address)), ("alone", ("--workers", "1")))
     ]
-    assert found[0] == found[1]
+    assert sweeps[0] == sweeps[1]
 
 
 def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
@@ -97,9 +97,9 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
 
     asked: dict[str, Any] = {"topology": "random:300,4,hosts=0", "schemes": ["tz"], "pairs": "sample:5000"}
     with Client(cluster.scheduler_address) as client:
-        found = evaluate(**asked, executor=client.get_executor(), shares=40, progress=kill)
+        report = evaluate(**asked, executor=client.get_executor(), shares=40, progress=kill)
     assert killed
-    assert found.as_dict() == evaluate(**asked).as_dict()
+    assert report.as_dict() == evaluate(**asked).as_dict()
 
 
 def test_an_interrupt_leaves_nothing_to_do(cluster: LocalCluster) -> None:

@@ -62,15 +62,15 @@ def test_every_figure_exists_or_is_null(name: str, scheme: str, failures: str, t
         with pytest.raises(SpecError, match="host without a link"):
             evaluate(spec, [scheme])
         return
-    found: dict[str, Any] = evaluate(spec, [scheme], failures=failures, metrics=METRICS).as_dict()
+    report: dict[str, Any] = evaluate(spec, [scheme], failures=failures, metrics=METRICS).as_dict()
     pairs, connected = joined(spec, set(draw(fabric(spec), failures, 1).nodes))
-    [figures] = found["schemes"]
-    assert (found["pair_count"], found["unreachable"]) == (pairs, pairs - connected)
+    [figures] = report["schemes"]
+    assert (report["pair_count"], report["unreachable"]) == (pairs, pairs - connected)
     assert figures["delivered"] == (round(connected / pairs, 9) if pairs else None)
     assert figures["throughput"]["delivered"] == connected
     assert (figures["latency"]["mean_us"] is None) == (connected == 0)
     assert (figures["throughput"]["least"] is None) == (connected == 0)
-    json.dumps(found, allow_nan=False)
+    json.dumps(report, allow_nan=False)
 
 
 @pytest.mark.parametrize("name", ["a-host-at-a-switch", "two-pieces"])

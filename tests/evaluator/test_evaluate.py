@@ -153,13 +153,13 @@ def test_metrics_are_those_of_their_modules_under_the_same_failures() -> None:
     scheme = bind("pow", network)
     assert report["bisection"]["found"] == bisection(network, 3, failed=failed).cut
     assert report["diversity"]["min"] == path_diversity(network, 100, 3, failed.links).min()
-    [found] = report["schemes"]
+    [figures] = report["schemes"]
     loads = link_loads(scheme, choose(network, "servers", 3), failed.links)
-    assert found["loads"]["max"] == pytest.approx(loads.max())
-    assert found["throughput"]["delivered"] == 240
+    assert figures["loads"]["max"] == pytest.approx(loads.max())
+    assert figures["throughput"]["delivered"] == 240
     simulated = simulate(scheme, 1.5, seed=3, failed=failed, model=HASHED)
-    assert found["latency"]["mean_us"] == pytest.approx(simulated.mean)
-    assert found["latency"]["loss"] == pytest.approx(simulated.loss, abs=1e-9)
+    assert figures["latency"]["mean_us"] == pytest.approx(simulated.mean)
+    assert figures["latency"]["loss"] == pytest.approx(simulated.loss, abs=1e-9)
     assert "latency" not in evaluate("clot:4x4", ["pow"]).as_dict()["schemes"][0]
 
 
@@ -189,6 +189,6 @@ def test_progress_names_every_phase_and_grows_to_the_whole() -> None:
 def test_too_many_searches_are_refused_at_once() -> None:
     with pytest.raises(SpecError, match=r"^ksp .* 1,001,000: use --pairs sample:N$"):
         evaluate("random:1001,4,hosts=0", ["ksp"], failures="links=1%")  # intact ones are counted
-    [found] = evaluate("random:1001,4,hosts=0", ["ksp:k=2"], pairs="sample:3").schemes
-    assert found.path_lengths.delivered == 1
-    assert (found.table.measured, found.table.holders, found.table.exact) == (0, 1001, False)
+    [routed] = evaluate("random:1001,4,hosts=0", ["ksp:k=2"], pairs="sample:3").schemes
+    assert routed.path_lengths.delivered == 1
+    assert (routed.table.measured, routed.table.holders, routed.table.exact) == (0, 1001, False)

@@ -35,7 +35,7 @@ def price_of(spec: str) -> float:
 @pytest.mark.parametrize("wanted", [50, 200, 1000])
 def test_no_other_instance_has_a_nearer_number_of_servers(wanted: int) -> None:
     """Against all parameters of four families, tried one by one."""
-    found = {one.family.name: one.family.spec for one in proposals(read(servers=wanted), PRICES)}
+    spec_of = {one.family.name: one.family.spec for one in proposals(read(servers=wanted), PRICES)}
     every = {
         "bcube": [f"bcube:{n},{k}" for n in range(2, 70) for k in range(10) if n ** (k + 1) < 5000],
         "fattree": [f"fattree:{r}" for r in range(2, 40, 2)],
@@ -44,11 +44,11 @@ def test_no_other_instance_has_a_nearer_number_of_servers(wanted: int) -> None:
     }
     for family, specs in every.items():
         nearest = min(abs(servers_of(spec) - wanted) for spec in specs)
-        assert abs(servers_of(found[family]) - wanted) <= max(nearest, 0.0005 * wanted)
-    assert found["jellyfish"] == "jellyfish:{},{},servers={}".format(
-        int(found["fattree"].partition(":")[2]),
-        parse(found["fattree"]).counts()[1],
-        servers_of(found["fattree"]),
+        assert abs(servers_of(spec_of[family]) - wanted) <= max(nearest, 0.0005 * wanted)
+    assert spec_of["jellyfish"] == "jellyfish:{},{},servers={}".format(
+        int(spec_of["fattree"].partition(":")[2]),
+        parse(spec_of["fattree"]).counts()[1],
+        servers_of(spec_of["fattree"]),
     )
 
 

@@ -35,7 +35,7 @@ def lines(seed: int) -> Iterator[list[str]]:
     """Words of command lines, without end."""
     loading.load_all()
     draw = random.Random(seed)
-    examples = [line for found in EXAMPLES.values() for line in found]
+    examples = [line for examples_of_one in EXAMPLES.values() for line in examples_of_one]
     known = (*(f"{name}:" for name in registry.known()), *_FAMILIES)
     while True:
         words = shlex.split(draw.choice(examples))[1:]

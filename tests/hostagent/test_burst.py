@@ -33,21 +33,21 @@ def arriving(case: str) -> tuple[bytes, ...]:
     """A frame from the source to every other server, as it arrives at the relay."""
     bound = scheme(*CASES[case])
     origin = agent(bound, SOURCE)
-    found = []
+    frames = []
     for destination in range(bound.fabric.servers):
         slot, end = from_host(udp(bound, SOURCE, destination))
         if origin.receive_packet(slot, end, now=0.0) > 0:
-            found.append(bytes(slot[:end]))
-    return tuple(found)
+            frames.append(bytes(slot[:end]))
+    return tuple(frames)
 
 
 def relay(case: str) -> Agent:
     """The relaying agent, with cached decisions."""
-    found = agent(scheme(*CASES[case]), NODE)
+    relaying = agent(scheme(*CASES[case]), NODE)
     for data in arriving(case):
-        found.receive_frame(memoryview(bytearray(data)), len(data), PORT, now=0.0)
-    found.outbox.clear()
-    return found
+        relaying.receive_frame(memoryview(bytearray(data)), len(data), PORT, now=0.0)
+    relaying.outbox.clear()
+    return relaying
 
 
 def in_slots(frames: list[bytes]) -> memoryview:

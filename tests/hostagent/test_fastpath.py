@@ -121,8 +121,8 @@ def test_frames_are_treated_alike(topology: str, name: str, failures: int) -> No
     down = LinkState(frozenset(rng.sample(range(len(whole.fabric.link_ends)), failures)))
     bound = whole.with_failures(down) if down else whole
     seen: Counter[str] = Counter()
-    found = sorted(arrivals(rng, bound, down, 25), key=lambda one: one[:2])
-    for (node, port), group in itertools.groupby(found, key=lambda one: one[:2]):
+    sent = sorted(arrivals(rng, bound, down, 25), key=lambda one: one[:2])
+    for (node, port), group in itertools.groupby(sent, key=lambda one: one[:2]):
         with fast(whole, node, port) as (one, tables):
             if down:
                 one.apply_link_state(down)
@@ -137,9 +137,9 @@ def test_frames_are_treated_alike(topology: str, name: str, failures: int) -> No
 @pytest.mark.parametrize(("topology", "name"), RELAYING)
 def test_frames_of_ipv6_are_treated_alike(topology: str, name: str) -> None:
     rng, bound = random.Random(f"{topology} {name} 6"), scheme(topology, name)
-    found = sorted(arrivals(rng, bound, LinkState(), 25, ipv6), key=lambda one: one[:2])
+    sent = sorted(arrivals(rng, bound, LinkState(), 25, ipv6), key=lambda one: one[:2])
     seen: Counter[str] = Counter()
-    for (node, port), group in itertools.groupby(found, key=lambda one: one[:2]):
+    for (node, port), group in itertools.groupby(sent, key=lambda one: one[:2]):
         with fast(bound, node, port) as (one, tables):
             for _, _, addresses, data in group:
                 seen[treated_alike(one, tables, port, addresses + b"\x86\xdd" + data)] += 1

@@ -103,16 +103,16 @@ def test_a_relay_answers_an_expired_hop_limit_and_an_unknown_address() -> None:
 )
 def test_icmpv6_errors_equal_those_of_scapy(data: bytes, code: tuple[int, int], mtu: int) -> None:
     original = bytes(IPv6(src=A, dst=B) / UDP() / Raw(data))
-    found = icmp.error(code, OWN, original, mtu if code == icmp.TOO_BIG else 0)
-    assert found is not None
+    error = icmp.error(code, OWN, original, mtu if code == icmp.TOO_BIG else 0)
+    assert error is not None
     layers: dict[tuple[int, int], Packet] = {
         icmp.TIME_EXCEEDED: ICMPv6TimeExceeded(code=0),
         icmp.HOST_UNREACHABLE: ICMPv6DestUnreach(code=0),
         icmp.TOO_BIG: ICMPv6PacketTooBig(mtu=mtu),
     }
     wanted = IPv6(src="fd00::a00:9", dst=A, hlim=64) / layers[code] / Raw(original[: 1280 - 48])
-    assert found == bytes(wanted)
-    assert len(found) <= 1280
+    assert error == bytes(wanted)
+    assert len(error) <= 1280
 
 
 @pytest.mark.parametrize(

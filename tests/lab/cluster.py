@@ -118,18 +118,18 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
         words = ["--host", machines[0].address, "--port", "8786", "--no-dashboard", *certificates.options]
         scheduler = stack.enter_context(running(machines[0].command([*dask, "scheduler", *words]), log))
         address = f"tls://{machines[0].address}:8786"
-        found = Cluster(machines, address, environment, [], scheduler, log)
+        started = Cluster(machines, address, environment, [], scheduler, log)
         for number, machine in enumerate(machines):
             words = [f"tls://{machines[0].address}:8786", "--host", machine.address, "--name", f"w{number}"]
             words += ["--nanny" if nanny else "--no-nanny", "--nthreads", "1", "--no-dashboard"]
             words += certificates.options
             command = machine.command([*dask, "worker", *words])
-            found.commands.append((command, folder / f"worker{number}.log"))
-            found.workers.append(_started(*found.commands[-1]))
-            stack.callback(lambda number=number: _end(found.workers[number]))
-        for _, log in found.commands:
+            started.commands.append((command, folder / f"worker{number}.log"))
+            started.workers.append(_started(*started.commands[-1]))
+            stack.callback(lambda number=number: _end(started.workers[number]))
+        for _, log in started.commands:
             until(functools.partial(_registered, log))
-        yield found
+        yield started
 
 
 def until(holds: Any) -> None:

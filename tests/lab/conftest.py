@@ -50,12 +50,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three machines, which are namespaces, with a scheduler and workers."""
-    with cluster(3, tmp_path_factory.mktemp("cluster")) as found:
-        yield found
+    with cluster(3, tmp_path_factory.mktemp("cluster")) as machines:
+        yield machines
 
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Three machines, which are namespaces, with a server each at a Unix socket."""
-    with servers(3, tmp_path_factory.mktemp("servers")) as found:
-        yield found
+    with servers(3, tmp_path_factory.mktemp("servers")) as machines:
+        yield machines

@@ -33,13 +33,13 @@ FAMILIES = 2
 
 def instances() -> list[str]:
     """The example of every family, with and without hosts where that is a choice."""
-    found = []
+    specs = []
     for family in registry.known().values():
         example = registry.parse(family.example)
-        found.append(example.spec)
+        specs.append(example.spec)
         if symmetric(family) and "hosts" in {f.name for f in dataclasses.fields(family)}:
-            found.append(dataclasses.replace(example, hosts=1).spec)  # type: ignore[call-arg]
-    return found
+            specs.append(dataclasses.replace(example, hosts=1).spec)  # type: ignore[call-arg]
+    return specs
 
 
 def texts(family: Family) -> list[str]:

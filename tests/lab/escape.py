@@ -122,7 +122,7 @@ def more_rights() -> None:
 
 
 def attempts() -> dict[str, Callable[[], object]]:
-    found: dict[str, Callable[[], object]] = {
+    tries: dict[str, Callable[[], object]] = {
         "remount /": remount,
         "mount": lambda: call("mount", b"tmpfs", b"/mnt", b"tmpfs", 0, b""),
         "umount": lambda: call("umount2", b"/tmp", 2),
@@ -147,17 +147,17 @@ def attempts() -> dict[str, Callable[[], object]]:
         "a packet at another host": lambda: send_at("h1-eth1"),
     }
     for name in ("mnt", "user", "net", "pid", "uts", "ipc"):
-        found[f"enter {name}"] = lambda name=name: enter(f"/proc/1/ns/{name}", 0)  # type: ignore[misc]
+        tries[f"enter {name}"] = lambda name=name: enter(f"/proc/1/ns/{name}", 0)  # type: ignore[misc]
     for path in ("/etc/passwd", "/usr/escaped", "/escaped", "/var/lib/escaped", "/etc/hosts"):
-        found[f"write {path}"] = lambda path=path: write(path)  # type: ignore[misc]
+        tries[f"write {path}"] = lambda path=path: write(path)  # type: ignore[misc]
     for path in ("kernel/core_pattern", "vm/swappiness", "fs/file-max", "kernel/hostname"):
-        found[f"set {path}"] = lambda path=path: set_same(f"/proc/sys/{path}")  # type: ignore[misc]
-    found["set sysrq"] = lambda: write("/proc/sysrq-trigger", "\n")
+        tries[f"set {path}"] = lambda path=path: set_same(f"/proc/sys/{path}")  # type: ignore[misc]
+    tries["set sysrq"] = lambda: write("/proc/sysrq-trigger", "\n")
     for path in ("mem", "kmsg", "vda", "sda", "kvm", "fuse", "loop-control", "mapper/control"):
-        found[f"open {path}"] = lambda path=path: os.close(os.open(f"/dev/{path}", os.O_RDONLY))  # type: ignore[misc]
+        tries[f"open {path}"] = lambda path=path: os.close(os.open(f"/dev/{path}", os.O_RDONLY))  # type: ignore[misc]
     for number in range(4):
-        found[f"namespace {number}"] = lambda number=number: other_host(number)  # type: ignore[misc]
-    return found
+        tries[f"namespace {number}"] = lambda number=number: other_host(number)  # type: ignore[misc]
+    return tries
 
 
 def main() -> None:

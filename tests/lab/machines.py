@@ -65,7 +65,7 @@ def cut_link(info: dict[str, Any]) -> tuple[str, str]:
 
 def nothing_left(machines: Machines, lab: str) -> bool:
     """Whether no part of a lab runs, and no machine has another interface than its own."""
-    sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
+    sockets = [running for running in runtime.labs() if running.name.startswith(lab)]
     return not sockets and all(interfaces(machine) == {"lo", "up0"} for machine in machines.machines)
 
 
@@ -80,12 +80,12 @@ def assert_lost(lab: Lab, lost: Collection[tuple[str, str]] = ()) -> None:
     A machine that is too busy to answer for seconds counts as unreachable until it does; the lab says so, and
     the pairs are asked again then."""
     before = _reports(lab)
-    found = set(lab.pingall().lost)
+    lost_pairs = set(lab.pingall().lost)
     silent = any(part["silent"] for part in lab.info()["machines"])
-    if found != set(lost) and (silent or _reports(lab) != before):
+    if lost_pairs != set(lost) and (silent or _reports(lab) != before):
         until(lambda: set(lab.pingall().lost) == set(lost))
     else:
-        assert found == set(lost)
+        assert lost_pairs == set(lost)
 
 
 def _reports(lab: Lab) -> int:

@@ -67,8 +67,8 @@ def write(folder: Path, images: Mapping[str, Iterable[bytes]], **config: Any) ->
             "config": blob(json.dumps(settings).encode(), _TYPE.format("config")),
             "layers": [blob(one, _LAYER) for one in layers],
         }
-        found = blob(json.dumps(manifest).encode(), _TYPE.format("manifest"))
-        manifests.append({**found, "annotations": {"org.opencontainers.image.ref.name": tag}})
+        described = blob(json.dumps(manifest).encode(), _TYPE.format("manifest"))
+        manifests.append({**described, "annotations": {"org.opencontainers.image.ref.name": tag}})
     (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": manifests}))
     return folder

@@ -28,11 +28,11 @@ def inside(lab: Lab) -> list[psutil.Process]:
 def modules(lab: Lab, name: str) -> list[psutil.Process]:
     """The lab's Python processes that run a module as a program, and what they forked."""
     assert lab._guard is not None
-    found = []
+    processes = []
     for process in psutil.Process(lab._guard.pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # processes may end meanwhile
-            found += [process] if process.cmdline()[1:4] == ["-P", "-m", name] else []
-    return found
+            processes += [process] if process.cmdline()[1:4] == ["-P", "-m", name] else []
+    return processes
 
 
 def agents(lab: Lab) -> Agents:

@@ -40,14 +40,14 @@ def holder(name: str, which: str) -> Holder:
 
 def process_of(name: str, which: str) -> int:
     """The process of a lab that is one of INSIDE; ProcessLookupError while there is none."""
-    found = []
+    processes = []
     for one in sorted(holders.inside(holders.namespace(guard_of(name)))):
         with contextlib.suppress(OSError):  # it has just ended
             if INSIDE[which] in Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0"):
-                found.append(one)
-    if len(found) <= (which == "agent"):
+                processes.append(one)
+    if len(processes) <= (which == "agent"):
         raise ProcessLookupError(which)
-    return found[which == "agent"]
+    return processes[which == "agent"]
 
 
 @contextlib.contextmanager

@@ -22,12 +22,12 @@ pytestmark = [
 
 def test_cases_are_right_on_both_data_paths_or_on_neither() -> None:
     cases = [case for number, case in enumerate(every()) if number % _STEP == 0 or case.title.startswith(_ALL)]
-    found = outcomes(cases)
-    differing = [one for one in found if len({not text for text in one.wrong.values()}) != 1]
+    verdicts = outcomes(cases)
+    differing = [one for one in verdicts if len({not text for text in one.wrong.values()}) != 1]
     assert differing == []
-    right = [one for one in found if not any(one.wrong.values())]
-    assert len(right) > 0.9 * len(found)
-    assert sum(one.by_kernel > 0 for one in right) > 0.1 * len(found)
+    right = [one for one in verdicts if not any(one.wrong.values())]
+    assert len(right) > 0.9 * len(verdicts)
+    assert sum(one.by_kernel > 0 for one in right) > 0.1 * len(verdicts)
     assert [one for one in right if one.traced is False] == []
 
 

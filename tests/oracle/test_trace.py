@@ -59,10 +59,10 @@ FAILING = {name: spec for spec, name in PAIRS}
 @pytest.fixture(scope="module")
 def fabric(request: pytest.FixtureRequest, ovs: PrivateOvs) -> Iterator[Fabric]:
     """The network with a bridge for each of its switches."""
-    found = topologies.fabric(request.param)
-    ovs.add_fabric(found)
-    yield found
-    ovs.remove_fabric(found)
+    network = topologies.fabric(request.param)
+    ovs.add_fabric(network)
+    yield network
+    ovs.remove_fabric(network)
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +124,8 @@ def distinct(scheme: Scheme, links: LinkState) -> list[tuple[int, Header]]:
 
     Visits where a packet leaves by its arrival port always stay."""
     kept = {}
-    found = visits(scheme, links)
-    for at, header in sorted(found, key=lambda item: (item[0], dataclasses.astuple(item[1]))):
+    visited = visits(scheme, links)
+    for at, header in sorted(visited, key=lambda item: (item[0], dataclasses.astuple(item[1]))):
         next_hops = scheme.next_hops(at, header, links)
         back = any(isinstance(action, Forward) and action.port == header.in_port for action, _ in next_hops)
         kept[at, header.label, header.tag, next_hops, back] = (at, header)

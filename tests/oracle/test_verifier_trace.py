@@ -213,7 +213,7 @@ def _shown(sent: Counter[tuple[int, int]]) -> list[str]:
     return [f"{count} by {port}: {fields.text(header)}" for (port, header), count in sent.items()]
 
 
-def found(switch: Switch, port: int, header: int) -> list[Counter[tuple[int, int]]]:
+def alternatives(switch: Switch, port: int, header: int) -> list[Counter[tuple[int, int]]]:
     """The copies of each alternative; none where the verifier says that it does not know."""
     every = []
     for alternative in process(switch, port, header):
@@ -244,7 +244,7 @@ def test_random_tables_do_what_open_vswitch_does(
     several = unknown = 0
     for (port, header), text in zip(packets, ovs.appctls("ofproto/trace", words), strict=True):
         done = _DATAPATH.findall(text)[-1].replace("drop", "")
-        sent, every = copies(done, header, bridge), found(switch, port, header)
+        sent, every = copies(done, header, bridge), alternatives(switch, port, header)
         # Open vSwitch gives packets to a device that is down, too; the device drops them.
         expected = Counter({copy: count for copy, count in sent.items() if copy[0] not in (down, LOCAL)})
         unknown += not every

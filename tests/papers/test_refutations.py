@@ -33,24 +33,24 @@ def test_loads_of_levels_equal_edge_betweenness(spec: str) -> None:
         whole.add_edge(a, b, weight=2 if between else 1, between=between)
     loads = nx.edge_betweenness_centrality_subset(whole, servers, servers, normalized=False, weight="weight")
     inner = [load for edge, load in loads.items() if not whole.edges[edge]["between"]]
-    found = level_loads(spec)
-    assert found[0] == pytest.approx(np.mean(inner))  # of each direction, as each pair is counted both ways
+    measured = level_loads(spec)
+    assert measured[0] == pytest.approx(np.mean(inner))  # of each direction, as each pair is counted both ways
     total = sum(loads.values()) - sum(inner)
     counts = [sum(1 for _ in links) for links in by_level(spec)]
-    assert sum(load * count for load, count in zip(found[1:], counts, strict=True)) == pytest.approx(total)
+    assert sum(load * count for load, count in zip(measured[1:], counts, strict=True)) == pytest.approx(total)
 
 
 def by_level(spec: str) -> list[list[int]]:
     """The links between servers of each level, from the sizes of the cells."""
     network = fabric(spec)
     sizes = network.family.sizes  # type: ignore[attr-defined]
-    found: list[list[int]] = [[] for _ in sizes[1:]]
+    links: list[list[int]] = [[] for _ in sizes[1:]]
     for link in network.links():
         a, b = link.a.node, link.b.node
         if network.is_server(a) and network.is_server(b):
             level = next(level for level, size in enumerate(sizes) if a // size == b // size)
-            found[level - 1].append(link.index)
-    return found
+            links[level - 1].append(link.index)
+    return links
 
 
 @pytest.mark.parametrize("spec", ["dcell:3,1", "dcell:2,2", "ficonn:4,2"])

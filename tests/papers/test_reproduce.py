@@ -126,10 +126,10 @@ def test_reports_have_rows_and_verdicts() -> None:
         for row in with_verdict(result.rows):
             assert f"| {' | '.join(cells(row))} |" in text
     assert f"| {' | '.join(HEADER)} |" in text
-    found = counts(judged(results))
-    assert found["holds"] > 0
-    assert found["does not hold"] > 0
-    assert f"{found['does not hold']} do not" in text
+    verdicts = counts(judged(results))
+    assert verdicts["holds"] > 0
+    assert verdicts["does not hold"] > 0
+    assert f"{verdicts['does not hold']} do not" in text
     assert "<svg" in html(results)
 
 

@@ -57,7 +57,7 @@ def sections(text: str) -> dict[str, str]:
 
 def verdicts(text: str) -> list[str]:
     """The verdict in the last cell of every claim; one per value in the tables without published values."""
-    found: list[str] = []
+    said: list[str] = []
     unpublished = single = False
     for line in (line for line in text.splitlines() if line.startswith("| ")):
         _, *values = line.removeprefix("| ").removesuffix(" |").split(" | ")
@@ -65,10 +65,10 @@ def verdicts(text: str) -> list[str]:
             unpublished = line.startswith("| of ")
             single = "measured" in values  # the other column has an independent value
         elif unpublished:
-            found += ["not published"] * (1 if single else sum(value != "-" for value in values))
+            said += ["not published"] * (1 if single else sum(value != "-" for value in values))
         else:
-            found.append("holds by reading" if values[-1].startswith("holds under reading ") else values[-1])
-    return found
+            said.append("holds by reading" if values[-1].startswith("holds under reading ") else values[-1])
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def test_the_document_equals_the_record(name: str, committed: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SLOW | FIRST.keys() | LINES.keys()))
 def test_slow_experiments_were_measured(name: str, committed: str) -> None:
-    found = verdicts(sections(committed)[name])
-    assert found
+    measured = verdicts(sections(committed)[name])
+    assert measured
     unmeasured = [row.claim.how for row in RECORDED[name] if row.verdict == "not measured"]
     assert all(how.startswith("not measured: ") for how in unmeasured)
 
@@ -132,12 +132,12 @@ def test_the_document_opens_with_the_totals_and_one_row_per_paper(committed: str
 
 
 def test_the_readme_has_the_totals() -> None:
-    found, values = counts(judged(RESULTS)), sum(int(line[-1]) for line in papers(RESULTS))
+    tally, values = counts(judged(RESULTS)), sum(int(line[-1]) for line in papers(RESULTS))
     text = " ".join((DOCUMENT.parents[1] / "README.md").read_text().split())
-    bounds = f", {found['not refuted']} are not refuted" if found["not refuted"] else ""
+    bounds = f", {tally['not refuted']} are not refuted" if tally["not refuted"] else ""
     said = (
-        f"Of {found.total()} sentences, table cells and points of figures, {found['holds']} hold,"
-        f" {found['holds by reading']} hold by one reading{bounds} and {found['does not hold']} do not hold;"
+        f"Of {tally.total()} sentences, table cells and points of figures, {tally['holds']} hold,"
+        f" {tally['holds by reading']} hold by one reading{bounds} and {tally['does not hold']} do not hold;"
         f" {values:,} values are the evidence"
     )
     assert said in text

@@ -54,9 +54,9 @@ def test_time_counts_the_lines_that_a_decision_executes() -> None:
 @pytest.mark.parametrize("power", [-0.5, 0.0, 0.25])
 def test_an_exponent_is_found_and_its_interval_contains_it(power: float) -> None:
     sizes = [10, 30, 90, 270, 810]
-    found, low, high = growth_exponent(sizes, [3 * n**power for n in sizes])
-    assert low <= found <= high
-    assert (found, low, high) == pytest.approx((power,) * 3, abs=1e-5)
+    exponent, low, high = growth_exponent(sizes, [3 * n**power for n in sizes])
+    assert low <= exponent <= high
+    assert (exponent, low, high) == pytest.approx((power,) * 3, abs=1e-5)
 
 
 def test_lower_order_terms_do_not_refute_a_bound_and_a_larger_power_does() -> None:
@@ -65,9 +65,9 @@ def test_lower_order_terms_do_not_refute_a_bound_and_a_larger_power_does() -> No
     claim = Claim("x", "paper", "growth", 0, "fit", "<=", asymptotic=True, source="x")
     for bound, verdict in ((1 / 3, "not refuted"), (1 / 4, "does not hold")):
         ratios = [r / n**bound for r, n in zip((4, 6, 8, 12, 16), sizes, strict=True)]
-        found, low, high = growth_exponent(sizes, ratios)
-        assert found > 0
-        assert Row(claim, found, (low, high)).verdict == verdict
+        exponent, low, high = growth_exponent(sizes, ratios)
+        assert exponent > 0
+        assert Row(claim, exponent, (low, high)).verdict == verdict
 
 
 def test_every_growth_row_has_four_sizes_or_more_and_an_interval() -> None:

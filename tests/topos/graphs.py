@@ -32,7 +32,7 @@ def instances(name: str) -> tuple[str, ...]:
     family, draw = known()[name], random.Random(name)
     hints = typing.get_type_hints(family)
     fields = parameters(family)
-    found = {family.example: None}
+    specs = {family.example: None}
     rows = [tuple(_value(draw, family, f, hints[f.name]) for f in fields) for _ in range(_DRAWS)]
     for row in dict.fromkeys(rows):
         try:
@@ -40,8 +40,8 @@ def instances(name: str) -> tuple[str, ...]:
         except ParameterError:
             continue
         if sum(made.counts()) <= SMALL:
-            found[made.spec] = None
-    return tuple(found)
+            specs[made.spec] = None
+    return tuple(specs)
 
 
 def _value(draw: random.Random, family: type[Family], field: Field[Any], hint: object) -> object:
@@ -81,11 +81,11 @@ def links(network: Fabric) -> set[tuple[int, int]]:
 
 def graph(network: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
     """The fabric as a networkx graph: all nodes, and the links that are up."""
-    found = nx.MultiGraph()
-    found.add_nodes_from(range(network.size))
+    multigraph = nx.MultiGraph()
+    multigraph.add_nodes_from(range(network.size))
     ends = network.link_ends[:, [0, 2]].tolist()
-    found.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
-    return found
+    multigraph.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
+    return multigraph
 
 
 def adjacency(pairs: Iterable[tuple[int, int]], size: int) -> csr_array:

@@ -28,8 +28,8 @@ EVERY = pytest.mark.parametrize("name", sorted(known()))
 def drawn(name: str) -> tuple[str, ...]:
     """Networks of a family: the same where it is decided what lands, others each time elsewhere."""
     draw = random.Random(name if os.environ.get("DCNLAB_REQUIRE_LABS") else None)
-    found = instances(name)
-    return (found[0], *draw.sample(found[1:], min(19, len(found) - 1)))
+    specs = instances(name)
+    return (specs[0], *draw.sample(specs[1:], min(19, len(specs) - 1)))
 
 
 @EVERY
@@ -49,10 +49,10 @@ def test_closed_form_counts_equal_what_is_built(name: str) -> None:
 @EVERY
 def test_simple_and_connected(name: str) -> None:
     for spec in drawn(name):
-        found = graph(built(spec))
-        assert nx.is_connected(found), spec
-        assert nx.number_of_selfloops(found) == 0, spec
-        assert found.number_of_edges() == nx.Graph(found).number_of_edges(), spec
+        multigraph = graph(built(spec))
+        assert nx.is_connected(multigraph), spec
+        assert nx.number_of_selfloops(multigraph) == 0, spec
+        assert multigraph.number_of_edges() == nx.Graph(multigraph).number_of_edges(), spec
 
 
 @EVERY
@@ -96,11 +96,11 @@ def test_locate_finds_labels_and_nothing_else(name: str, data: st.DataObject, te
     labels = [node.label for node in network.nodes()]
     known_labels = data.draw(st.lists(st.sampled_from(labels), min_size=4, max_size=4))
     for wanted in (*texts, *(label + text[:1] for label, text in zip(known_labels, texts, strict=True))):
-        found = network.family.locate(wanted)
+        located = network.family.locate(wanted)
         if wanted in labels:
-            assert found == labels.index(wanted), wanted
-        elif found is not None:
-            assert bare(labels[found]) == bare(wanted), wanted
+            assert located == labels.index(wanted), wanted
+        elif located is not None:
+            assert bare(labels[located]) == bare(wanted), wanted
 
 
 @EVERY

@@ -112,10 +112,10 @@ def test_ports_are_numbered_in_the_order_of_the_pairs(pairs: list[tuple[int, int
 @given(pairs=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=15))
 @settings(max_examples=60)
 def test_components_equal_networkx(pairs: list[tuple[int, int]]) -> None:
-    found = components(np.array(pairs, dtype=np.int64).reshape(-1, 2), 15)
+    numbers = components(np.array(pairs, dtype=np.int64).reshape(-1, 2), 15)
     reference = nx.empty_graph(15)
     reference.add_edges_from(pairs)
-    pieces = {frozenset(np.flatnonzero(found == piece).tolist()) for piece in set(found.tolist())}
+    pieces = {frozenset(np.flatnonzero(numbers == piece).tolist()) for piece in set(numbers.tolist())}
     assert pieces == {frozenset(piece) for piece in nx.connected_components(reference)}
 
 

@@ -24,11 +24,11 @@ from topos.spec import SpecError
 
 
 def two_tier() -> nx.Graph:
-    found = nx.Graph()
-    found.add_nodes_from(["leaf1", "leaf2"], kind="switch")
-    found.add_nodes_from(["a", "b", "c"], kind="server")
-    found.add_edges_from([("leaf1", "leaf2"), ("leaf1", "a"), ("leaf1", "b"), ("leaf2", "c")])
-    return found
+    tiers = nx.Graph()
+    tiers.add_nodes_from(["leaf1", "leaf2"], kind="switch")
+    tiers.add_nodes_from(["a", "b", "c"], kind="server")
+    tiers.add_edges_from([("leaf1", "leaf2"), ("leaf1", "a"), ("leaf1", "b"), ("leaf2", "c")])
+    return tiers
 
 
 def write(path: Path, network: nx.Graph) -> str:

@@ -64,8 +64,8 @@ def read(path: Path, text: str) -> GraphData:
 def test_attributes_of_clear_meaning_and_unit_are_ours(
     stated: dict[str, object], ours: dict[str, object]
 ) -> None:
-    [found], notes = link_attributes.mapped([stated])
-    assert found == ours
+    [mapped], notes = link_attributes.mapped([stated])
+    assert mapped == ours
     others = [name for name in stated if name not in link_attributes.OURS]
     assert all(any(name in note and "read as" in note for note in notes) for name in others)
 
@@ -79,8 +79,8 @@ def test_attributes_of_clear_meaning_and_unit_are_ours(
     ],
 )  # fmt: skip
 def test_attributes_of_unclear_unit_are_named(stated: dict[str, object]) -> None:
-    [found], notes = link_attributes.mapped([stated])
-    assert found == stated
+    [mapped], notes = link_attributes.mapped([stated])
+    assert mapped == stated
     [note] = notes
     assert note.endswith(("not used", "used by the scheme weighted only"))
     assert all(name in note for name in stated.keys() - {"rate"})
@@ -99,9 +99,9 @@ def test_attributes_of_unclear_unit_are_named(stated: dict[str, object]) -> None
     )
 )
 def test_every_attribute_is_used_or_named(links: list[dict[str, object]]) -> None:
-    found, notes = link_attributes.mapped(links)
+    mapped, notes = link_attributes.mapped(links)
     said = set(" ".join(notes).replace(",", "").split())
-    for before, after in zip(links, found, strict=True):
+    for before, after in zip(links, mapped, strict=True):
         assert before.keys() - said <= {*link_attributes.OURS, *link_attributes.STRUCTURE}
         assert after.keys() <= before.keys() | {"rate", "delay"}
 

@@ -103,8 +103,8 @@ def refused(refusals: dict[str, tuple[int | None, str]], command: str, name: str
     """The one line with which a command has refused a file."""
     code, errors = refusals[" ".join(line(command, name))]
     assert code == 2, errors
-    (found,) = errors.splitlines()
-    return found
+    (error,) = errors.splitlines()
+    return error
 
 
 def run_each(folder: str, lines: list[list[str]]) -> None:
@@ -115,7 +115,7 @@ def run_each(folder: str, lines: list[list[str]]) -> None:
         sys.argv = ["dcnlab", *line(command, "missing.yaml")]
         with contextlib.suppress(SystemExit):
             program.main()
-    found = []
+    outcomes = []
     for words in lines:
         with tempfile.TemporaryFile("w+") as errors:
             child = multiprocessing.get_context("fork").Process(target=run, args=(words, errors))
@@ -124,8 +124,8 @@ def run_each(folder: str, lines: list[list[str]]) -> None:
             child.kill()
             child.join()
             errors.seek(0)
-            found.append((child.exitcode, errors.read()))
-    print(json.dumps(found))
+            outcomes.append((child.exitcode, errors.read()))
+    print(json.dumps(outcomes))
 
 
 def run(words: list[str], errors: TextIO) -> None:

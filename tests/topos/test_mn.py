@@ -23,11 +23,11 @@ FILES = [ROOT / "dcnlab" / "mn.py", ROOT / "topos" / "mn.py"]
 @pytest.fixture(scope="module", params=FILES, ids=["dcnlab/mn.py", "topos/mn.py"])
 def topos(request: pytest.FixtureRequest) -> dict[str, Any]:
     """A file's dictionary, read by the statement that mn's --custom uses."""
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     before = list(sys.path)
-    exec(compile(request.param.read_text(), str(request.param), "exec"), found, found)
+    exec(compile(request.param.read_text(), str(request.param), "exec"), names, names)
     sys.path[:] = before
-    return found["topos"]
+    return names["topos"]
 
 
 @pytest.mark.parametrize("name", sorted(known()))

@@ -80,16 +80,20 @@ def test_every_format_holds_the_same_demands(
     path = tmp_path_factory.mktemp("demands") / f"some{suffix}"
     write(path, demands)
     check(str(path))
-    found = traffic(NETWORK, str(path))
-    pairs = zip(found.sources.tolist(), found.destinations.tolist(), strict=True)
-    assert dict(zip(pairs, found.amounts.tolist(), strict=True)) == pytest.approx(demands)
+    demand = traffic(NETWORK, str(path))
+    pairs = zip(demand.sources.tolist(), demand.destinations.tolist(), strict=True)
+    assert dict(zip(pairs, demand.amounts.tolist(), strict=True)) == pytest.approx(demands)
 
 
 def test_servers_by_number_and_failed_ones(tmp_path: Path) -> None:
     path = tmp_path / "numbers.csv"
     path.write_text("source,destination\n0,15\n3,4\n")
-    found = traffic(NETWORK, str(path), failed={3})
-    assert (found.sources.tolist(), found.destinations.tolist(), found.amounts.tolist()) == ([0], [15], [1.0])
+    demand = traffic(NETWORK, str(path), failed={3})
+    assert (demand.sources.tolist(), demand.destinations.tolist(), demand.amounts.tolist()) == (
+        [0],
+        [15],
+        [1.0],
+    )
 
 
 def test_steps_are_chosen_or_follow_one_another(tmp_path: Path) -> None:
@@ -151,9 +155,9 @@ def test_columns_have_their_usual_names(tmp_path: Path, heading: str) -> None:
 
     lines = [heading, *(between.join(cell(name, row) for name in names) for row in DEMANDS)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = traffic(NETWORK, str(path))
-    pairs = (found.sources.tolist(), found.destinations.tolist())
-    assert (*pairs, found.amounts.tolist()) == ([0, 3], [5, 15], [2.5, 4.0])
+    demand = traffic(NETWORK, str(path))
+    pairs = (demand.sources.tolist(), demand.destinations.tolist())
+    assert (*pairs, demand.amounts.tolist()) == ([0, 3], [5, 15], [2.5, 4.0])
 
 
 @pytest.mark.parametrize("form", ["plain", "words", "heading", "index", "part"])
@@ -171,10 +175,10 @@ def test_a_matrix_of_text_has_a_row_per_sender(tmp_path: Path, form: str) -> Non
         body = [",".join([names[row], *map(str, matrix[row].tolist())]) for row in rows]
         path.write_text("\n".join(["," + ",".join(names), *body]))
         matrix[: rows.start] = 0
-    found = traffic(NETWORK, str(path))
+    demand = traffic(NETWORK, str(path))
     np.fill_diagonal(matrix, 0)
     read = np.zeros_like(matrix)
-    read[found.sources, found.destinations] = found.amounts
+    read[demand.sources, demand.destinations] = demand.amounts
     assert np.array_equal(read, matrix)
 
 
@@ -243,13 +247,13 @@ def test_programs_give_matrices_and_graphs_instead_of_files(kind: str, tmp_path:
     demands = _in_memory()[kind]
     file = tmp_path / "pairs.txt"
     file.write_text("h0 h5 2.5\nh3 h15 4\n")
-    found, expected = (
+    report, expected = (
         evaluate(NETWORK, ["ecmp"], pairs=given, traffic=given, metrics=["throughput", "optimum"])
         for given in (demands, str(file))
     )
-    assert found.pair_count == 2
-    assert found.metrics == expected.metrics
-    assert found.schemes[0].as_dict() == expected.schemes[0].as_dict()
+    assert report.pair_count == 2
+    assert report.metrics == expected.metrics
+    assert report.schemes[0].as_dict() == expected.schemes[0].as_dict()
     (one,), (again,) = (grid(["fattree:4"], ["ecmp"], pattern=demands) for _ in range(2))
     assert one == again  # the name of the file follows from its content
     sent = traffic(NETWORK, Traffic(demands).pattern)

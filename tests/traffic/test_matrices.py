@@ -36,10 +36,8 @@ def test_distances_are_those_of_networkx(spec: str) -> None:
     network = fabric(spec)
     expected = dict(nx.all_pairs_shortest_path_length(graph_of(network)))
     nodes = np.arange(network.size, dtype=np.int32)
-    found = hops_between(network, nodes)
-    assert found.tolist() == [
-        [expected[a].get(b, -1) for b in range(network.size)] for a in range(network.size)
-    ]
+    hops = hops_between(network, nodes)
+    assert hops.tolist() == [[expected[a].get(b, -1) for b in range(network.size)] for a in range(network.size)]
 
 
 @pytest.mark.parametrize("spec", ["torus:6", "bcube:2,1", "random:7,2", "jellyfish:4,4,3"])
@@ -62,7 +60,7 @@ def test_racks_of_a_fat_tree_send_to_one_other_rack() -> None:
         partners = {a // 2: set() for a in range(16)}
         for a, b in zip(made.sources.tolist(), made.destinations.tolist(), strict=True):
             partners[a // 2].add(b // 2)
-        assert all(len(found) == 1 for found in partners.values())
+        assert all(len(racks) == 1 for racks in partners.values())
         assert sorted(made.destinations) == list(range(16))
     far = traffic(network, "max-weight", seed=2)
     assert (far.sources // 4 != far.destinations // 4).all()  # in different pods: six links

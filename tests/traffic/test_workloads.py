@@ -27,32 +27,32 @@ BCUBE = fabric("bcube:4,1")
 def test_published_distributions_have_their_mean_and_quantiles(
     name: str, mean: float, shares: dict[int, float]
 ) -> None:
-    found = sizes.read(name)
-    assert found.mean() == pytest.approx(mean, rel=0.01)
-    drawn = found.quantile(np.random.default_rng(1).random(400_000))
+    distribution = sizes.read(name)
+    assert distribution.mean() == pytest.approx(mean, rel=0.01)
+    drawn = distribution.quantile(np.random.default_rng(1).random(400_000))
     for size, share in shares.items():
         assert (drawn <= size).mean() == pytest.approx(share, abs=0.005)
-    assert sizes.read(f"{name}:scale=0.1").mean() == pytest.approx(found.mean() / 10)
+    assert sizes.read(f"{name}:scale=0.1").mean() == pytest.approx(distribution.mean() / 10)
 
 
 def test_a_drawn_distribution_has_the_mean_that_it_states(tmp_path: Path) -> None:
     file = tmp_path / "own.cdf"
     file.write_text("# bytes share\n100 0\n1000 0.5\n\n2000, 1\n")
-    found = sizes.read(str(file))
-    assert found.mean() == 0.5 * 550 + 0.5 * 1500
-    drawn = found.quantile(np.random.default_rng(2).random(200_000))
-    assert drawn.mean() == pytest.approx(found.mean(), rel=0.01)
+    distribution = sizes.read(str(file))
+    assert distribution.mean() == 0.5 * 550 + 0.5 * 1500
+    drawn = distribution.quantile(np.random.default_rng(2).random(200_000))
+    assert drawn.mean() == pytest.approx(distribution.mean(), rel=0.01)
     file.write_text("100 0\n1000 50\n2000 100\n")
-    assert sizes.read(str(file)).mean() == found.mean()
+    assert sizes.read(str(file)).mean() == distribution.mean()
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("1500", 1500), ("20K", 20_000), ("1.5M", 1_500_000), ("1G", 10**9)]
 )
 def test_fixed_sizes(text: str, size: int) -> None:
-    found = sizes.read(f"fixed:{text}")
-    assert found.mean() == size
-    assert found.quantile(np.array([0.0, 0.3, 1.0])).tolist() == [size] * 3
+    distribution = sizes.read(f"fixed:{text}")
+    assert distribution.mean() == size
+    assert distribution.quantile(np.array([0.0, 0.3, 1.0])).tolist() == [size] * 3
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_wrong_files_of_sizes_are_one_line(tmp_path: Path, text: str, says: str)
 def test_a_pattern_may_be_a_file(tmp_path: Path) -> None:
     file = tmp_path / "pairs"
     file.write_text("h0 h5\nh3,h1  # twice as much\nh3 h1\n")
-    found = traffic(BCUBE, str(file))
-    assert list(zip(found.sources.tolist(), found.destinations.tolist(), strict=True)) == [
+    demand = traffic(BCUBE, str(file))
+    assert list(zip(demand.sources.tolist(), demand.destinations.tolist(), strict=True)) == [
         (0, 5),
         (3, 1),
         (3, 1),
@@ -104,14 +104,14 @@ def test_a_pattern_may_be_a_file(tmp_path: Path) -> None:
 
 
 def test_incast_and_hotspot() -> None:
-    found = traffic(BCUBE, "incast:to=3")
-    assert set(found.destinations.tolist()) == {3}
-    assert sorted(found.sources.tolist()) == [server for server in range(16) if server != 3]
+    demand = traffic(BCUBE, "incast:to=3")
+    assert set(demand.destinations.tolist()) == {3}
+    assert sorted(demand.sources.tolist()) == [server for server in range(16) if server != 3]
     with pytest.raises(SpecError, match="no such server"):
         traffic(BCUBE, "incast", failed={0})
     large = fabric("bcube:8,2")
-    found = traffic(large, "hotspot:share=0.5,count=2", seed=4)
-    counts = np.sort(np.bincount(found.destinations, minlength=512))
+    demand = traffic(large, "hotspot:share=0.5,count=2", seed=4)
+    counts = np.sort(np.bincount(demand.destinations, minlength=512))
     assert counts[-2:].sum() == pytest.approx(256, abs=50)
     assert counts[-3] < 10
 

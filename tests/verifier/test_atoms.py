@@ -26,9 +26,9 @@ def holding(header: int, some: list[Predicate]) -> tuple[bool, ...]:
 
 @given(predicates(), st.integers(0, WHOLE))
 def test_there_is_one_representative_of_each_class(some: list[Predicate], preferred: int) -> None:
-    found = [holding(header, some) for header in representatives(some, BITS, preferred)]
-    assert len(found) == len(set(found))
-    assert set(found) == {holding(header, some) for header in range(WHOLE + 1)}
+    held = [holding(header, some) for header in representatives(some, BITS, preferred)]
+    assert len(held) == len(set(held))
+    assert set(held) == {holding(header, some) for header in range(WHOLE + 1)}
 
 
 def write(value: int, mask: int) -> tuple[Preimage, object]:

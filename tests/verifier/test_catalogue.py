@@ -44,10 +44,10 @@ def test_the_catalogue_has_exceptions() -> None:
 @pytest.mark.parametrize(("spec", "text"), covering(pairs()))
 def test_packets_of_servers_arrive_and_no_packet_loops(spec: str, text: str) -> None:
     network = Offline(Tables(bound(spec, text)))
-    found = Check(network).pairs(network.starts())
-    assert found.checked
-    assert found.violations == ()
-    assert found.unanalysed == 0
+    report = Check(network).pairs(network.starts())
+    assert report.checked
+    assert report.violations == ()
+    assert report.unanalysed == 0
     try:
         classes = network.classes(_CLASSES)
     except TooMany:
@@ -62,11 +62,11 @@ def test_failures_lose_nothing_and_cause_no_loops(spec: str, text: str) -> None:
     scheme = bound(spec, text)
     link = len(scheme.fabric.link_ends) // 2
     failure = Failure("a link", LinkState(frozenset({link})))
-    found = outcome(Proofs(Tables(scheme)), failure, Question(unknown=True), text)
-    assert found.known.violations == ()
-    assert found.unknown is not None
+    proved = outcome(Proofs(Tables(scheme)), failure, Question(unknown=True), text)
+    assert proved.known.violations == ()
+    assert proved.unknown is not None
     if key(spec, text) not in UNKNOWN:
-        assert found.unknown.violations == ()
+        assert proved.unknown.violations == ()
 
 
 @pytest.mark.parametrize("family", ["dcell:3,1", "ficonn:4,1", "hcn:3,1"])

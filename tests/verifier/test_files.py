@@ -107,8 +107,8 @@ def _match(scheme: Scheme, host: int, address: str) -> str:
 
 def test_dumps_of_switches_hold_and_what_is_planted_is_found(tmp_path: Path) -> None:
     assert dumped(tmp_path).violations == ()
-    found = dumped(tmp_path, "priority=60000,tcp,nw_dst=10.0.0.16,tp_dst=80 actions=drop")
-    (lost,) = found.violations
+    report = dumped(tmp_path, "priority=60000,tcp,nw_dst=10.0.0.16,tp_dst=80 actions=drop")
+    (lost,) = report.violations
     assert (lost.kind, lost.path[-1]) == (Fault.lost, "s0")
     assert "tcp_dst=80" in lost.packet
     assert {destination for _, destination in lost.pairs} == {"h15"}

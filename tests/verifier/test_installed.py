@@ -40,9 +40,9 @@ def proved(installed: Installed) -> Report:
 def test_predicted_tables_are_sound(spec: str, text: str) -> None:
     scheme = bound(spec, text)
     installed = network(scheme, lines(scheme))
-    found = proved(installed)
-    assert found.violations == ()
-    assert found.unanalysed == 0
+    report = proved(installed)
+    assert report.violations == ()
+    assert report.unanalysed == 0
     assert installed.ambiguous == {}
 
 
@@ -51,9 +51,9 @@ def test_no_packet_loops_between_switches(text: str) -> None:
     scheme = bound("fattree:4", text)
     installed = network(scheme, lines(scheme))
     starts = [place for header in installed.classes() for place in installed.injected(header)]
-    found = Check(installed).any_packet(starts)
-    assert found.checked > 100
-    assert found.violations == ()
+    report = Check(installed).any_packet(starts)
+    assert report.checked > 100
+    assert report.violations == ()
 
 
 @pytest.mark.parametrize(("spec", "text"), [("torus:3x4", "dor"), ("bcube:4,1", "brp"), ("clot:4x4", "pow")])
@@ -110,9 +110,9 @@ def test_a_loop_by_rewriting_is_found() -> None:
     match = "priority=60000,ip,nw_dst=10.0.0.1"
     held[edge].append(f"{match} actions=set_field:0->in_port,set_field:9->ip_dscp,output:{up}")
     held[above.node].append(f"{match} actions=set_field:0->in_port,output:{above.number}")
-    found = [one for one in proved(network(scheme, held)).violations if one.kind is Fault.loop]
-    assert found
-    assert {"s0", fabric.name(above.node)} <= set(found[0].path)
+    loops = [one for one in proved(network(scheme, held)).violations if one.kind is Fault.loop]
+    assert loops
+    assert {"s0", fabric.name(above.node)} <= set(loops[0].path)
 
 
 def test_a_bucket_to_a_dead_port_and_an_overlap_are_found() -> None:

@@ -134,8 +134,8 @@ def test_all_headers_end_as_their_class_is_proved_to(seed: int) -> None:
             for server in range(fabric.servers):
                 _, end = next(iter(fabric.ports(server)))
                 header = Header(label, tag, end.number)
-                found = frozenset(brute.ends(end.node, header, frozenset()))
-                assert found in proved[end.node, alike(header)]
+                walked = frozenset(brute.ends(end.node, header, frozenset()))
+                assert walked in proved[end.node, alike(header)]
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ RING, ROUND = "hypercube:2,hosts=2", (0, 1, 3, 2)
 
 def report(planted: tuple[tuple[int, int], ...]) -> dict[Fault, set[tuple[str, str]]]:
     network = Offline(Tables(Planted(built(RING), label_of=0, planted=planted)))
-    found = Check(network).pairs(network.starts())
+    checked = Check(network).pairs(network.starts())
     return {
-        kind: {pair for one in found.violations if one.kind is kind for pair in one.pairs}
-        for kind in found.concerned
+        kind: {pair for one in checked.violations if one.kind is kind for pair in one.pairs}
+        for kind in checked.concerned
     }
 
 

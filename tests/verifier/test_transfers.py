@@ -74,7 +74,7 @@ class Drawn:
 
     def circles(self) -> set[frozenset[str]]:
         """The routers of each circle that some packet which enters from outside comes to, packet by packet."""
-        found = set()
+        circles = set()
         outside = {port for ports in self.ins.values() for port in ports} - set(self.links.values())
         for port, vlan, to in product(sorted(outside), range(8), range(8)):
             seen, here = list[tuple[int, int]](), (port, vlan)
@@ -85,8 +85,8 @@ class Drawn:
                     break
                 here = after
             else:
-                found.add(frozenset(f"r{at // 10}" for at, _ in seen[seen.index(here) :]))
-        return found
+                circles.add(frozenset(f"r{at // 10}" for at, _ in seen[seen.index(here) :]))
+        return circles
 
     def _after(self, port: int, vlan: int, to: int) -> tuple[int, int] | None:
         for router, tests, targets, change, out in self.rules:

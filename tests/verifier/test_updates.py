@@ -52,25 +52,25 @@ def test_pairs_that_can_loop_are_those_of_some_mixture(spec: str, text: str) -> 
         def allowed(node: int, kinds: Mapping[int, tuple[str, ...]] = kinds) -> tuple[str, ...]:
             return kinds.get(node, (OLD,))
 
-        found = update.check(allowed)
-        assert found.undecided == 0
+        report = update.check(allowed)
+        assert report.undecided == 0
         nodes = sorted(update.changed)
         if len(nodes) > 8:
             continue
         every: set[tuple[int, int]] = set()
         for choice in itertools.product((OLD, NEW), repeat=len(nodes)):
             every |= looping(update, dict(zip(nodes, choice, strict=True)))
-        assert found.looping == len(every)
+        assert report.looping == len(every)
 
 
 def test_the_farthest_first_order_is_free_of_loops_where_any_order_is_not() -> None:
     for spec, text, link in (("torus:4x4", "dor", 0), ("dcell:4,1", "shortest", 3), ("clot:4x4", "pow", 0)):
         update = Update(bound(spec, text), LinkState(frozenset({link})))
-        found = update.check()
-        assert found.looping > 0
-        assert found.example is not None
-        assert found.example.circle[0] == found.example.circle[-1]
-        assert set(found.example.versions.values()) - {OLD}
+        report = update.check()
+        assert report.looping > 0
+        assert report.example is not None
+        assert report.example.circle[0] == report.example.circle[-1]
+        assert set(report.example.versions.values()) - {OLD}
         turns = [*update.by_distance()]
         assert len(turns) > 1
         assert not any(turn.looping for turn in turns)
@@ -118,14 +118,14 @@ def test_packets_of_schemes_without_an_order_never_loop_in_phases_where_only_swi
     scheme = bound(spec, text)
     links = range(0, len(scheme.fabric.link_ends), max(1, len(scheme.fabric.link_ends) // 3))
     for link, restored in itertools.product(links, (False, True)):
-        found = Update(scheme, LinkState(frozenset({link})), restored).in_phases()
-        assert found is not None
-        assert found.looping == 0
+        report = Update(scheme, LinkState(frozenset({link})), restored).in_phases()
+        assert report is not None
+        assert report.looping == 0
 
 
 def misdelivered(update: Update, mixture: Mapping[int, str]) -> set[tuple[int, int]]:
     """The pairs whose packets can arrive at another host where each node does what the mixture says."""
-    found = set()
+    wrong = set()
     for pair, places in update.starts().items():
         pending = [*places]
         seen = set(pending)
@@ -133,11 +133,11 @@ def misdelivered(update: Update, mixture: Mapping[int, str]) -> set[tuple[int, i
             place: Place = pending.pop()
             for copy in update.act(mixture.get(place[0], OLD), place):
                 if isinstance(copy, Ending):
-                    found |= {pair} if copy.kind is Kind.arrives and copy.node != pair[1] else set()
+                    wrong |= {pair} if copy.kind is Kind.arrives and copy.node != pair[1] else set()
                 elif copy not in seen:
                     seen.add(copy)
                     pending.append(copy)
-    return found
+    return wrong
 
 
 def test_packets_that_can_arrive_at_another_host_are_counted() -> None:

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.vm
 
 @pytest.fixture(autouse=True, scope="module")
 def _machine() -> None:
-    found = {finding.what: finding for finding in examine()}
-    assert found["datapath"].found.startswith("kernel")
-    assert found["netem"].state == "ok"
+    findings = {finding.what: finding for finding in examine()}
+    assert findings["datapath"].found.startswith("kernel")
+    assert findings["netem"].state == "ok"
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_tcp_crosses_a_relay() -> None:
 def test_delay_adds_up_over_the_links() -> None:
     """h0 - switch - h1: two links there and two back, 10 ms each."""
     with Lab("bcube:2,1", "brp", delay="10ms") as lab:
-        found = [rtt for _ in range(9) if (rtt := lab.ping("h0", "h1").rtt_ms.p50) is not None]
-        while min(found) >= 60 and len(found) < 90:  # whoever waits for a processor as well takes longer
-            found.append(lab.ping("h0", "h1").rtt_ms.p50 or 1000.0)
-        assert 40 <= min(found) < 60
+        rtts = [rtt for _ in range(9) if (rtt := lab.ping("h0", "h1").rtt_ms.p50) is not None]
+        while min(rtts) >= 60 and len(rtts) < 90:  # whoever waits for a processor as well takes longer
+            rtts.append(lab.ping("h0", "h1").rtt_ms.p50 or 1000.0)
+        assert 40 <= min(rtts) < 60
 
 
 def test_loss_loses_packets() -> None:
     with Lab("bcube:2,1", "brp", loss="20%") as lab:
-        found = lab.pingall(pairs=[("h0", "h1")] * 40, timeout=0.5)  # four in ten answer
-        assert 0 < found.received < found.sent
+        pings = lab.pingall(pairs=[("h0", "h1")] * 40, timeout=0.5)  # four in ten answer
+        assert 0 < pings.received < pings.sent
 
 
 def test_an_ordinary_user_has_both(open_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_an_ordinary_user_has_both(open_path: Path) -> None:
     command = ["unshare", "-m", "bash", "-c", user, "bash", sys.executable, "-m", "dcnlab.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["datapath"] == "kernel"
-    assert found["rtt_ms"]["p50"] >= 40
+    answer = json.loads(done.stdout)
+    assert answer["datapath"] == "kernel"
+    assert answer["rtt_ms"]["p50"] >= 40
 
 
 def test_hosts_do_not_forward_in_the_kernel_on_a_machine_that_does() -> None:
@@ -111,8 +111,8 @@ def test_what_dies_over_kernel_switches_comes_back(tmp_path: Path) -> None:
     with Lab("bcube:2,1", "brp", isolate=True) as lab:
         for what in ("s1", "controller"):
             lab.kill(what)
-        found = lab.invariants(within=120)
-        assert (found.violations, found.asked) == (0, 12)
+        checked = lab.invariants(within=120)
+        assert (checked.violations, checked.asked) == (0, 12)
         assert len(lab.info()["restarts"]) == 2
         taker, taken = tmp_path / "taker", tmp_path / "taken"
         taker.write_text(f"#!/bin/sh\necho $1 >> {taken}\n")
@@ -135,12 +135,12 @@ def test_a_share_of_the_processors_limits_the_programs_of_a_relay(tmp_path: Path
     (tmp_path / "script.py").write_text(SHARE)
     done = private_openvswitch.run("bash", "-c", CGROUP, "bash", sys.executable, str(tmp_path / "script.py"))
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[0])
-    busy, idle = found["h0"], found["h1"]
+    answer = json.loads(done.stdout.splitlines()[0])
+    busy, idle = answer["h0"], answer["h1"]
     assert busy["nr_throttled"] >= 5
-    assert busy["usage_usec"] <= 1.5 * found["quota"] * (busy["nr_periods"] + 1)
+    assert busy["usage_usec"] <= 1.5 * answer["quota"] * (busy["nr_periods"] + 1)
     assert idle["nr_throttled"] == 0, "another host is not limited"
-    assert found["after"] == []
+    assert answer["after"] == []
 
 
 CGROUP = 'umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'

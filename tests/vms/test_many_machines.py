@@ -21,8 +21,8 @@ FABRIC = "bcube:4,1"
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, list[VirtualMachine]]]:
-    with virtual_machines(2, tmp_path_factory.mktemp("cluster")) as found:
-        yield found
+    with virtual_machines(2, tmp_path_factory.mktemp("cluster")) as machines:
+        yield machines
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def info() -> dict[str, Any]:
 def lab(two: tuple[Cluster, list[VirtualMachine]], info: dict[str, Any]) -> Iterator[Lab]:
     lab_name = name()
     info.update(two[0].launched(lab_name, FABRIC, "--scheme", "brp"))
-    with attached(lab_name) as found:
-        yield found
+    with attached(lab_name) as attached_lab:
+        yield attached_lab
 
 
 def test_all_pairs_answer_also_with_a_link_between_machines_cut(lab: Lab, info: dict[str, Any]) -> None:

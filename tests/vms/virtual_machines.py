@@ -68,12 +68,12 @@ def virtual_machines(count: int, folder: Path) -> Iterator[tuple[Cluster, list[V
         words = ["--host", here.address, "--port", "8786", "--no-dashboard", *certificates.options]
         command = here.command([sys.executable, "-m", "dask", "scheduler", *words])
         scheduler = stack.enter_context(running(command, log, {}))
-        found = [_machine(number, place, here.address, folder) for number, place in enumerate(places)]
-        for machine in found:
+        machines = [_machine(number, place, here.address, folder) for number, place in enumerate(places)]
+        for machine in machines:
             stack.callback(machine.kill)
             machine.boot()
         address = f"tls://{here.address}:8786"
-        yield Cluster([here, *places], address, environment, [], scheduler, log), found
+        yield Cluster([here, *places], address, environment, [], scheduler, log), machines
 
 
 def _machine(number: int, place: Machine, scheduler: str, folder: Path) -> VirtualMachine:

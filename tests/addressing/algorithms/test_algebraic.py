@@ -124,10 +124,10 @@ def test_minimal_dragonfly_paths_are_local_global_local() -> None:
 )
 def test_arrays_find_the_prefixes_that_the_trie_does(wanted: list[int | None]) -> None:
     bits = len(wanted).bit_length() - 1
-    found = list(prefixes(bits, wanted.__getitem__))
+    by_arrays = list(prefixes(bits, wanted.__getitem__))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cover, "_DENSE_BITS", -1)
-        assert list(prefixes(bits, wanted.__getitem__)) == found
+        assert list(prefixes(bits, wanted.__getitem__)) == by_arrays
 
 
 @given(
@@ -145,13 +145,13 @@ def test_prefixes_state_the_function_and_no_fewer_do(wanted: list[int | None]) -
                 return False
         return True
 
-    found = list(prefixes(bits, wanted.__getitem__))
-    assert states([(b.length, b.value, b.decision) for b in found])
-    assert all(wanted[b.sample] == b.decision for b in found)
+    least = list(prefixes(bits, wanted.__getitem__))
+    assert states([(b.length, b.value, b.decision) for b in least])
+    assert all(wanted[b.sample] == b.decision for b in least)
     blocks = [(length, value) for length in range(bits + 1) for value in range(1 << length)]
-    for fewer in itertools.combinations(blocks, max(0, len(found) - 1)):
+    for fewer in itertools.combinations(blocks, max(0, len(least) - 1)):
         for decisions in itertools.product((1, 2), repeat=len(fewer)):
-            assert not found or not states([(n, v, d) for (n, v), d in zip(fewer, decisions, strict=True)])
+            assert not least or not states([(n, v, d) for (n, v), d in zip(fewer, decisions, strict=True)])
 
 
 # --- fat tree, HR-SW --------------------------------------------------------------

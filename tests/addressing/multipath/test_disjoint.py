@@ -170,9 +170,9 @@ def test_m_dcube_has_complete_graphs_with_at_most_four_switch_hops_for_every_sou
 def test_given_servers_are_joined_by_search_or_the_error_says_why_not() -> None:
     network = fabric("bcube:4,1")
     servers = [network.index(name) for name in ("h0", "h5", "h9", "h12")]
-    found = complete_graph(network, servers[0], servers[1:])
-    assert check_complete_graph(network, found.servers, found.paths).holds
-    assert shareable_links(network, found.servers) == {link for s in servers for link in network.links_of(s)}
+    complete = complete_graph(network, servers[0], servers[1:])
+    assert check_complete_graph(network, complete.servers, complete.paths).holds
+    assert shareable_links(network, complete.servers) == {link for s in servers for link in network.links_of(s)}
     with pytest.raises(NoCompleteGraph, match="there is no edge-disjoint complete graph among"):
         complete_graph(fabric("torus:8"), 0, [2, 4, 6])
     with pytest.raises(NoCompleteGraph, match="name the other servers"):
@@ -188,12 +188,12 @@ def test_checks_name_what_is_wrong() -> None:
     assert check_parallel(network, 0, 5, [one, one], range(network.size)).shared_links
     assert not check_parallel(network, 0, 5, [one], ()).holds
     assert check_parallel(network, 0, 5, [one, other[:-1]], ()).broken
-    found = complete_graph(network, 0)
-    paths = dict(found.paths)
-    del paths[found.servers[0], found.servers[1]]
-    assert check_complete_graph(network, found.servers, paths).broken == ("no path h0 to h1",)
-    longer = {**found.paths, (0, 1): (0, network.servers, 2, network.servers, 1)}
-    assert check_complete_graph(network, found.servers, longer).broken
+    complete = complete_graph(network, 0)
+    paths = dict(complete.paths)
+    del paths[complete.servers[0], complete.servers[1]]
+    assert check_complete_graph(network, complete.servers, paths).broken == ("no path h0 to h1",)
+    longer = {**complete.paths, (0, 1): (0, network.servers, 2, network.servers, 1)}
+    assert check_complete_graph(network, complete.servers, longer).broken
 
 
 def test_a_search_that_times_out_says_so() -> None:
@@ -228,6 +228,6 @@ def test_every_pair_of_switches_has_m_parallel_paths(spec: str) -> None:
 )
 def test_each_family_has_one_construction(spec: str, name: str) -> None:
     network = fabric(spec)
-    fitting = [found.name for found in known().values() if found.fits(network.family)]
+    fitting = [known_one.name for known_one in known().values() if known_one.fits(network.family)]
     assert fitting == ([name] if name != "general" else [])
     assert construction(network).name == name

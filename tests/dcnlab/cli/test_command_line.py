@@ -73,29 +73,29 @@ def test_a_lab_that_does_not_exist() -> None:
 
 
 def test_list_names_everything_in_the_registries() -> None:
-    found = json.loads(dcnlab("list", "--json").stdout)
-    assert {t["name"] for t in found["topologies"]} == set(registry.known())
-    assert {s["name"] for s in found["schemes"]} == set(schemes.known())
-    assert all(t["schemes"] for t in found["topologies"])
+    answer = json.loads(dcnlab("list", "--json").stdout)
+    assert {t["name"] for t in answer["topologies"]} == set(registry.known())
+    assert {s["name"] for s in answer["schemes"]} == set(schemes.known())
+    assert all(t["schemes"] for t in answer["topologies"])
 
 
 def test_topology_prints_nodes_ports_and_links() -> None:
-    found = json.loads(dcnlab("topology", "bcube:2,1", "--json").stdout)
-    assert [n["name"] for n in found["nodes"]] == ["h0", "h1", "h2", "h3", "s0", "s1", "s2", "s3"]
-    assert found["links"][0] == {"a": "h0", "a_port": 1, "b": "s0", "b_port": 1}
-    assert len(found["links"]) == 8
+    answer = json.loads(dcnlab("topology", "bcube:2,1", "--json").stdout)
+    assert [n["name"] for n in answer["nodes"]] == ["h0", "h1", "h2", "h3", "s0", "s1", "s2", "s3"]
+    assert answer["links"][0] == {"a": "h0", "a_port": 1, "b": "s0", "b_port": 1}
+    assert len(answer["links"]) == 8
 
 
 def test_path_prints_nodes_and_reasons() -> None:
-    found = json.loads(dcnlab("path", "bcube:4,1", "--scheme", "brp", "h0", "h15", "--json").stdout)
-    assert found["path"] == ["h0", "s4", "h12", "s3", "h15"]
-    assert len(found["reasons"]) == 5
+    answer = json.loads(dcnlab("path", "bcube:4,1", "--scheme", "brp", "h0", "h15", "--json").stdout)
+    assert answer["path"] == ["h0", "s4", "h12", "s3", "h15"]
+    assert len(answer["reasons"]) == 5
 
 
 def test_tables_of_a_topology() -> None:
-    found = json.loads(dcnlab("tables", "bcube:4,1", "s0", "--scheme", "wmgr", "--json").stdout)
-    assert len(found["predicted"]) == 5
-    assert found["installed"] is None
+    answer = json.loads(dcnlab("tables", "bcube:4,1", "s0", "--scheme", "wmgr", "--json").stdout)
+    assert len(answer["predicted"]) == 5
+    assert answer["installed"] is None
 
 
 def test_delay_is_refused_where_nothing_can_impose_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,9 +56,11 @@ def test_the_list_of_commands_begins_with_those_of_a_first_day() -> None:
 
 @pytest.mark.parametrize("command", ["doctor", "list", "list bcube", "list brp"])
 def test_the_columns_of_a_table_are_keys_of_the_json_value(command: str) -> None:
-    found: Any = json.loads(dcnlab(*command.split(), "--json").stdout)
+    answer: Any = json.loads(dcnlab(*command.split(), "--json").stdout)
     rows = (
-        [found] if isinstance(found, list) else [value for value in found.values() if isinstance(value, list)]
+        [answer]
+        if isinstance(answer, list)
+        else [value for value in answer.values() if isinstance(value, list)]
     )
     keys = {key for some in rows for row in some if isinstance(row, dict) for key in row}
     text = dcnlab(*command.split()).stdout
@@ -92,9 +94,9 @@ def test_every_option_and_argument_is_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*topologies.known(), *schemes.known()])
 def test_every_parameter_is_explained(name: str) -> None:
-    found = entry(name)
-    assert [p["name"] for p in found["parameters"] if not p["meaning"]] == []
-    assert all(p["name"] in found["usage"] for p in found["parameters"])
+    described = entry(name)
+    assert [p["name"] for p in described["parameters"] if not p["meaning"]] == []
+    assert all(p["name"] in described["usage"] for p in described["parameters"])
 
 
 def test_names_of_nothing_are_refused_with_the_nearest() -> None:

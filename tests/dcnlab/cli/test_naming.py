@@ -38,13 +38,13 @@ def test_links_are_named_by_any_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "found"),
+    ("names", "nodes"),
     [("h3", [3]), ("h1*", [1, *range(10, 16)]), ("h[0-2],s?", [0, 1, 2, *range(16, 20)]), ("(1,1)", [5]),
      ("(1,1),h0,(0,0)", [0, 5]), ("h5,8.64.0.34", [5]), ("*", [*range(20)])],
 )  # fmt: skip
-def test_patterns_and_lists_name_several_nodes(names: str, found: list[int]) -> None:
+def test_patterns_and_lists_name_several_nodes(names: str, nodes: list[int]) -> None:
     fabric = registry.fabric("clot:4x4")
-    assert list(naming.nodes_matching(fabric, names, bind("pow", fabric))) == found
+    assert list(naming.nodes_matching(fabric, names, bind("pow", fabric))) == nodes
 
 
 @pytest.mark.parametrize(

@@ -27,26 +27,26 @@ def dcnlab(*words: str) -> Any:
 
 
 def test_paths_are_certified() -> None:
-    found = dcnlab("paths", "mdcube:3,1", "h0", "<111,1>")
-    assert len(found["paths"]) == found["max_paths"] == 3
-    assert found["certified"]
-    assert all(path[0] == "h0" for path in found["paths"])
+    answer = dcnlab("paths", "mdcube:3,1", "h0", "<111,1>")
+    assert len(answer["paths"]) == answer["max_paths"] == 3
+    assert answer["certified"]
+    assert all(path[0] == "h0" for path in answer["paths"])
 
 
 def test_a_complete_graph_has_a_path_for_every_two() -> None:
-    found = dcnlab("complete-graph", "hdcube:4,1", "h0")
-    assert (len(found["servers"]), len(found["paths"])) == (5, 10)
-    assert found["method"] == "construction"
-    assert found["certified"]
+    answer = dcnlab("complete-graph", "hdcube:4,1", "h0")
+    assert (len(answer["servers"]), len(answer["paths"])) == (5, 10)
+    assert answer["method"] == "construction"
+    assert answer["certified"]
 
 
 def test_rates_of_any_traffic() -> None:
-    found = dcnlab("throughput", "bcube:3,1", "--scheme", "brp", "--capacity", "10")
-    assert found["flows"] == found["delivered"] == 72
-    assert found["abt"] == pytest.approx(10 * 3 / 2 * 8)
+    answer = dcnlab("throughput", "bcube:3,1", "--scheme", "brp", "--capacity", "10")
+    assert answer["flows"] == answer["delivered"] == 72
+    assert answer["abt"] == pytest.approx(10 * 3 / 2 * 8)
     paused = dcnlab("throughput", "bcube:3,1", "--scheme", "brp", "--on-off", "on=1,off=1,samples=20")
     assert 0 < paused["on_mean"] < 72
-    assert 0 < paused["aggregate"] <= found["aggregate"]
+    assert 0 < paused["aggregate"] <= answer["aggregate"]
 
 
 def test_a_sweep_writes_its_points_and_its_figure(tmp_path: Path) -> None:

@@ -55,12 +55,12 @@ def transact(ovs: PrivateOvs, *operations: ovsdb.Operation) -> list[Any]:
 
 def content(ovs: PrivateOvs) -> dict[str, list[str]]:
     """The rows of all tables, with the names of other rows in the place of their identities."""
-    found = transact(ovs, *({"op": "select", "table": table, "where": []} for table in TABLES))
-    tables = {table: result["rows"] for table, result in zip(TABLES, found, strict=True)}
+    results = transact(ovs, *({"op": "select", "table": table, "where": []} for table in TABLES))
+    tables = {table: result["rows"] for table, result in zip(TABLES, results, strict=True)}
     names = {
         row["_uuid"][1]: str(row.get("name") or row.get("target") or table)
-        for table, found in tables.items()
-        for row in found
+        for table, selected in tables.items()
+        for row in selected
     }
 
     def named(value: Any) -> Any:

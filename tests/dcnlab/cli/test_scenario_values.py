@@ -117,10 +117,10 @@ def test_what_was_not_measured_holds_nothing(expectation: Expectation) -> None:
 @given(st.text(max_size=30) | st.from_regex(r"\s?[\w-]{1,4}\.\w{1,4}\s?[<=>!]{1,2}\s?[+-]?\d{1,3}(\.\d)?\s?"))
 def test_a_text_is_refused_or_says_what_is_read_from_it(text: str) -> None:
     with contextlib.suppress(ValueError):
-        found = read_expectation(text)
+        expectation = read_expectation(text)
         words = "".join(text.split())
-        assert words.startswith(comparison := f"{found.name}.{found.figure}{found.operator}")
-        assert float(words.removeprefix(comparison)) == found.number
+        assert words.startswith(comparison := f"{expectation.name}.{expectation.figure}{expectation.operator}")
+        assert float(words.removeprefix(comparison)) == expectation.number
 
 
 @pytest.mark.parametrize("text", ["a.b < c.d", "a.b", "a < 3", "a.b < 1 and c.d < 2", "__import__('os').x < 1"])
@@ -178,9 +178,9 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_reads(path: Path) -> None:
-    found = read(path)
-    assert found.title
-    assert check.LAB not in {action.result_name for action in (*found.traffic, *found.events)}
+    example = read(path)
+    assert example.title
+    assert check.LAB not in {action.result_name for action in (*example.traffic, *example.events)}
 
 
 @pytest.mark.parametrize(
@@ -313,24 +313,24 @@ OPTIONS = st.fixed_dictionaries(
 def documents(draw: st.DrawFn) -> dict[str, Any]:
     """Scenarios of all kinds of entries, with names so that no two results have the same."""
     sections = {"services": SERVICES, "traffic": ENTRIES, "events": EVENTS}
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         section: [
             {**entry, "name": f"{section}{number}"}
             for number, entry in enumerate(draw(st.lists(kind, max_size=3, min_size=section == "traffic")))
         ]
         for section, kind in sections.items()
     }
-    found |= {"topology": "bcube:2,1", "scheme": "brp", "options": draw(OPTIONS)}
+    document |= {"topology": "bcube:2,1", "scheme": "brp", "options": draw(OPTIONS)}
     if draw(st.booleans()):
-        found["links"] = [{"link": "h0 s0", **draw(IMPAIRMENTS)}]
-        found["expect"] = ["lab.overruns == 0", "lab.servers >= 4"]
-        found |= {
+        document["links"] = [{"link": "h0 s0", **draw(IMPAIRMENTS)}]
+        document["expect"] = ["lab.overruns == 0", "lab.servers >= 4"]
+        document |= {
             "matrix": {"scheme": ["brp", "wmgr"], "seed": [1, 2]},
             "repeat": 3,
             "title": "made",
             "name": "own",
         }
-    return found
+    return document
 
 
 @settings(max_examples=60, deadline=None)
@@ -367,10 +367,10 @@ def test_files_are_relative_to_the_scenario(tmp_path: Path, monkeypatch: pytest.
         "topology: file:own.edgelist,hosts=1\nscheme: shortest\nname: own\n"
         "options: {controller: 'app:application.py'}\ntraffic: [ping: all]\n"
     )
-    found = read(path)
-    assert found.topology == f"file:{tmp_path}/own.edgelist,hosts=1"
-    assert found.options.controller == f"app:{tmp_path}/application.py"
-    assert found.config().choice().applications == (f"{tmp_path}/application.py",)
+    read_back = read(path)
+    assert read_back.topology == f"file:{tmp_path}/own.edgelist,hosts=1"
+    assert read_back.options.controller == f"app:{tmp_path}/application.py"
+    assert read_back.config().choice().applications == (f"{tmp_path}/application.py",)
     monkeypatch.chdir(tmp_path)
     assert read(Path("scenario.yaml")).topology == "file:own.edgelist,hosts=1"
 

@@ -38,16 +38,16 @@ def lines(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_words_of_headings_and_figures_are_not_broken(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    found = lines(monkeypatch, width)
-    assert max(map(len, found)) <= width
-    words = " ".join(found).split()
+    printed = lines(monkeypatch, width)
+    assert max(map(len, printed)) <= width
+    words = " ".join(printed).split()
     assert {word for name in COLUMNS for word in name.split()} | {str(cell) for cell in ROW} <= set(words)
 
 
 def test_a_very_narrow_terminal_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = lines(monkeypatch, 40)
-    assert max(map(len, found)) <= 40
-    letters = sorted("".join("".join(found).split()))
+    printed = lines(monkeypatch, 40)
+    assert max(map(len, printed)) <= 40
+    letters = sorted("".join("".join(printed).split()))
     assert letters == sorted("".join("".join(map(str, (*COLUMNS, *ROW))).split()))
 
 

@@ -19,9 +19,9 @@ def test_the_key_is_the_owners_and_made_once(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     words = [*DCNLAB, "machines", "init", "--folder", str(folder), "--host", "10.0.0.1", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found["folder"] == str(folder)
-    assert found["worker"].startswith("dask worker tls://10.0.0.1:8786 --no-nanny")
+    answer = json.loads(done.stdout)
+    assert answer["folder"] == str(folder)
+    assert answer["worker"].startswith("dask worker tls://10.0.0.1:8786 --no-nanny")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "key.pem").stat().st_mode) == 0o600
     assert "root password" in (folder / "README").read_text()

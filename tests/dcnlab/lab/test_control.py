@@ -170,7 +170,7 @@ def test_a_lab_that_is_being_launched_keeps_nobody_waiting(
     path = sockets / "slow.sock"
     with listen(path, backlog=0):
         assert [runtime.in_use(path) for _ in range(3)] == [True] * 3
-        assert [found.alive for found in runtime.labs()] == [True]
+        assert [lab.alive for lab in runtime.labs()] == [True]
         monkeypatch.setattr(asking, "_INFO_TIMEOUT", 0.1)
         assert try_info(path) == {}
         assert path.exists()

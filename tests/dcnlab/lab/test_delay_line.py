@@ -79,9 +79,9 @@ def test_a_shape_is_told_in_seconds_and_shares(monkeypatch: pytest.MonkeyPatch) 
     assert Settings(**shaping.waiting(shape)).delay == pytest.approx(0.005)
 
 
-def wrong_bits(found: bytes, wanted: bytes) -> int:
-    assert len(found) == len(wanted)
-    return (int.from_bytes(found, "big") ^ int.from_bytes(wanted, "big")).bit_count()
+def wrong_bits(arrived: bytes, wanted: bytes) -> int:
+    assert len(arrived) == len(wanted)
+    return (int.from_bytes(arrived, "big") ^ int.from_bytes(wanted, "big")).bit_count()
 
 
 def test_a_packet_gets_one_wrong_bit_after_its_checksum() -> None:
@@ -91,9 +91,9 @@ def test_a_packet_gets_one_wrong_bit_after_its_checksum() -> None:
     chance = random.Random(1).random
     for packet in (bytes(10) + whole, struct.pack("=BBHHHH", 1, 0, 0, 0, start, offset) + partial):
         for _ in range(200):
-            (found,) = corrupt(packet, chance)
-            assert found[:10] == bytes(10)
-            assert wrong_bits(found[10:], whole) == 1
+            (corrupted,) = corrupt(packet, chance)
+            assert corrupted[:10] == bytes(10)
+            assert wrong_bits(corrupted[10:], whole) == 1
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_super_packet_is_segmented_and_one_segment_is_wrong(kind: int, network
     packet = struct.pack("=BBHHHH", 1, kind | 0x80, start + 32, 1000, start, 16) + bytes(
         ETHERNET / network / tcp / data
     )
-    found = [one[10:] for one in corrupt(packet, random.Random(2).random)]
+    segments = [one[10:] for one in corrupt(packet, random.Random(2).random)]
     wanted = []
     for number, at in enumerate((0, 1000, 2000)):
         tcp.seq, tcp.flags = (0xFFFFFF00 + at) % 2**32, ("AC", "A", "FPA")[number]
         if kind == 1:
             network.id = (0xFFFF + number) % 2**16
         wanted.append(bytes(ETHERNET / network / tcp / Raw(data[at : at + 1000])))
-    assert sorted(map(wrong_bits, found, wanted)) == [0, 0, 1]
+    assert sorted(map(wrong_bits, segments, wanted)) == [0, 0, 1]
 
 
 def test_the_share_of_wrong_packets_is_the_one_asked_for() -> None:

@@ -25,12 +25,12 @@ def test_each_entry_is_one_of_the_nodes_table(spec: str, scheme: str) -> None:
     source, destination = 0, fabric.servers - 1
     for links in (ALL_UP, ALL_UP.fail(fabric.links_of(source)[:1] if fabric.relaying else ())):
         given = bound.with_failures(links)
-        found = steps(given, source, destination, links, Follow.first)
-        assert found[-1].delivered
-        assert [step.node for step in found] == [
+        taken = steps(given, source, destination, links, Follow.first)
+        assert taken[-1].delivered
+        assert [step.node for step in taken] == [
             fabric.name(node) for node in path(given, source, destination, links) or ()
         ]
-        for step in found:
+        for step in taken:
             node = fabric.index(step.node)
             lines = tables.predicted(given, node, links)
             assert step.entry in lines if lines else step.entry == ""
@@ -52,9 +52,9 @@ def test_a_weighted_rule_shows_its_branches_and_follows_the_heaviest() -> None:
 
 
 def test_the_command_for_a_topology() -> None:
-    found = json.loads(dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp", "--json").stdout)
-    assert [step["node"] for step in found["steps"]] == ["h0", "s4", "h12", "s3", "h15"]
-    assert {step["installed"] for step in found["steps"]} == {None}
+    answer = json.loads(dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp", "--json").stdout)
+    assert [step["node"] for step in answer["steps"]] == ["h0", "s4", "h12", "s3", "h15"]
+    assert {step["installed"] for step in answer["steps"]} == {None}
     shown = dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp").stdout
     assert shown.count("rule: ") == 3
     assert shown.count("entry: cookie=") == 2

@@ -58,9 +58,9 @@ def _info(**values: float) -> TcpInfo:
 def test_each_limit_is_named_with_its_figures(
     mbps: float, info: TcpInfo, known: KnownPath, what: str, says: str
 ) -> None:
-    found = flow_limit.of_tcp(mbps, info, known, 90)
-    assert found.what == what
-    assert says in found.why
+    limit = flow_limit.of_tcp(mbps, info, known, 90)
+    assert limit.what == what
+    assert says in limit.why
 
 
 def test_what_links_impose_adds_up_along_a_path() -> None:

@@ -25,28 +25,30 @@ machines = st.lists(
 )
 
 
-def sized(found: list[Machine]) -> tuple[Machine, ...]:
+def sized(given_machines: list[Machine]) -> tuple[Machine, ...]:
     """The machines with names and in GiB."""
-    return tuple(Machine(f"m{number}", one.cores, one.memory * GIB) for number, one in enumerate(found))
+    return tuple(
+        Machine(f"m{number}", one.cores, one.memory * GIB) for number, one in enumerate(given_machines)
+    )
 
 
 @given(st.sampled_from(SPECS), machines)
 @settings(max_examples=30, deadline=None)
 def test_every_node_is_placed_once_and_parts_add_up(spec: str, some: list[Machine]) -> None:
     fabric, given_ = registry.fabric(spec), sized(some)
-    found = placement.place(fabric, given_)
-    nodes = [node for number in range(len(given_)) for node in found.nodes(number)]
+    placed = placement.place(fabric, given_)
+    nodes = [node for number in range(len(given_)) for node in placed.nodes(number)]
     assert sorted(nodes) == list(range(fabric.size))
-    cut = {link.index for link in fabric.links() if found.of[link.a.node] != found.of[link.b.node]}
-    assert set(found.cut) == cut
-    parts = found.parts()
+    cut = {link.index for link in fabric.links() if placed.of[link.a.node] != placed.of[link.b.node]}
+    assert set(placed.cut) == cut
+    parts = placed.parts()
     assert sum(part.servers for part in parts) == fabric.servers
     assert sum(part.switches for part in parts) == fabric.switches
     assert sum(part.links for part in parts) + len(cut) == len(fabric.link_ends)
     assert sum(part.external_links for part in parts) == 2 * len(cut)
     for number, part in enumerate(parts):
-        assert {link.index for link in found.external(number)} <= cut
-        assert len(list(found.external(number))) == part.external_links
+        assert {link.index for link in placed.external(number)} <= cut
+        assert len(list(placed.external(number))) == part.external_links
 
 
 @given(st.sampled_from(SPECS), machines)
@@ -86,8 +88,8 @@ def test_a_plan_of_all_nodes_is_that_of_the_lab() -> None:
 def test_a_torus_is_cut_along_its_rows() -> None:
     """Four equal machines and 8 x 8 x 8 servers: four slabs cost 4 * 64 links."""
     fabric = registry.fabric("torus:8x8x8")
-    found = placement.place(fabric, tuple(Machine(f"m{number}", 2, 8 * GIB) for number in range(4)))
-    assert len(found.cut) <= 4 * 64
+    placed = placement.place(fabric, tuple(Machine(f"m{number}", 2, 8 * GIB) for number in range(4)))
+    assert len(placed.cut) <= 4 * 64
 
 
 @pytest.mark.parametrize(
@@ -125,12 +127,12 @@ def test_more_machines_than_nodes_are_refused() -> None:
 def test_the_command_prints_what_it_reads_again(tmp_path: Path) -> None:
     words = [*DCNLAB, "plan", "bcube:4,1", "--machines", "8x32G,4x16G", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found["fits"]
-    assert [part["servers"] for part in found["machines"]] != [0, 16]
+    answer = json.loads(done.stdout)
+    assert answer["fits"]
+    assert [part["servers"] for part in answer["machines"]] != [0, 16]
     (tmp_path / "plan.json").write_text(done.stdout)
     again = subprocess.run([*words, "--placement", str(tmp_path / "plan.json")], capture_output=True, text=True)
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout) == answer
 
 
 def test_a_machine_that_is_too_small_is_named() -> None:

@@ -175,9 +175,11 @@ def test_links_round_a_large_grid_are_stubs(spec: str, stubs: int) -> None:
 
 def test_the_drawing_names_what_is_drawn() -> None:
     fabric = registry.fabric("bcube:4,1")
-    found = fabric_json(fabric)
-    assert [node["name"] for node in found["nodes"]] == [node.name for node in fabric.nodes()]
-    assert [(link["a"], link["b"]) for link in found["links"]] == [(x.a.node, x.b.node) for x in fabric.links()]
+    drawing = fabric_json(fabric)
+    assert [node["name"] for node in drawing["nodes"]] == [node.name for node in fabric.nodes()]
+    assert [(link["a"], link["b"]) for link in drawing["links"]] == [
+        (x.a.node, x.b.node) for x in fabric.links()
+    ]
 
 
 def test_interface_counters_are_read() -> None:

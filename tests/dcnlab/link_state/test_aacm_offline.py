@@ -10,17 +10,17 @@ from tests.lab.lines import dcnlab
 
 
 def test_a_torus_configures_itself() -> None:
-    found = json.loads(dcnlab("aacm", "torus:5x3x4", "--json").stdout)
-    assert (found["servers"], found["links"], found["success"]) == (60, 180, True)
-    assert found["frames"]["sent config"] == found["frames"]["sent config ack"] == 180
-    assert found["ms"] == pytest.approx((4 + 2 + 3 + 3) * 0.015)  # there, and back around the wrap-arounds
+    answer = json.loads(dcnlab("aacm", "torus:5x3x4", "--json").stdout)
+    assert (answer["servers"], answer["links"], answer["success"]) == (60, 180, True)
+    assert answer["frames"]["sent config"] == answer["frames"]["sent config ack"] == 180
+    assert answer["ms"] == pytest.approx((4 + 2 + 3 + 3) * 0.015)  # there, and back around the wrap-arounds
 
 
 def test_lost_frames_are_sent_again() -> None:
-    found = json.loads(dcnlab("aacm", "clot:4x4", "--loss", "0.2", "--seed", "3", "--json").stdout)
-    assert found["success"]
-    assert found["frames"]["sent config"] == 32
-    assert found["frames"]["sent config ack"] > 32
+    answer = json.loads(dcnlab("aacm", "clot:4x4", "--loss", "0.2", "--seed", "3", "--json").stdout)
+    assert answer["success"]
+    assert answer["frames"]["sent config"] == 32
+    assert answer["frames"]["sent config ack"] > 32
 
 
 def test_swapped_cables_are_named() -> None:
@@ -38,17 +38,17 @@ def test_both_ends_of_a_cut_cable_are_named() -> None:
     """The paper's figure 10: (1,1) gets no answer from (1,2)."""
     done = dcnlab("aacm", "clot:4x4", "--cut", "link:(1,1)-(1,2)", "--json")
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert found["links"] == 31
-    assert found["findings"] == ["the cable from (1,1) port 3 to (1,2) port 4 does not answer"]
+    answer = json.loads(done.stdout)
+    assert answer["links"] == 31
+    assert answer["findings"] == ["the cable from (1,1) port 3 to (1,2) port 4 does not answer"]
 
 
 def test_a_dead_server_is_named_as_dead() -> None:
     done = dcnlab("aacm", "clot:4x4", "--cut", "node:(1,2)", "--json")
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert found["servers"] == 15
-    assert found["findings"] == ["(1,2) does not answer on any cable"]
+    answer = json.loads(done.stdout)
+    assert answer["servers"] == 15
+    assert answer["findings"] == ["(1,2) does not answer on any cable"]
 
 
 def test_every_swap_is_tried() -> None:

@@ -103,10 +103,10 @@ def test_a_shrunk_plan_keeps_no_more_than_harm_and_its_repair() -> None:
     steps = list(itertools.islice(plan.steps(wanted, 1), 60))
     spoiled = {f"{host} {deed}" for host, deed in wanted.deeds}
     number, deed = next((n, fault) for n, step in enumerate(steps) for fault in step if fault.target in spoiled)
-    found = shrink(
+    shrunk = shrink(
         plan.units(steps), lambda units: any(fault is deed for unit in units for _, _, fault in unit), 10_000
     )
-    assert plan.joined(found) == [(deed, Fault("restart", deed.target.split()[0]))]
+    assert plan.joined(shrunk) == [(deed, Fault("restart", deed.target.split()[0]))]
     assert deed in steps[number]
 
 
@@ -186,9 +186,9 @@ def test_shrinking_finds_exactly_what_is_needed(items: list[int], data: st.DataO
     def fails(part: Sequence[int]) -> bool:
         return needed <= set(part)
 
-    found = shrink(items, fails, tries=10_000)
+    shrunk = shrink(items, fails, tries=10_000)
     wanted = [item for item in items if item in needed]
-    assert found == wanted or (not wanted and len(found) <= 1)
+    assert shrunk == wanted or (not wanted and len(shrunk) <= 1)
 
 
 @given(items=st.lists(st.integers(), min_size=1, max_size=40), tries=st.integers(0, 15), data=st.data())
@@ -201,9 +201,9 @@ def test_shrinking_keeps_to_its_tries_and_to_what_fails(
         calls.append((list(part), data.draw(st.booleans())))
         return calls[-1][1]
 
-    found = shrink(items, fails, tries)
+    shrunk = shrink(items, fails, tries)
     assert len(calls) <= tries
-    assert found in [items, *(part for part, failed in calls if failed)]
+    assert shrunk in [items, *(part for part, failed in calls if failed)]
 
 
 def test_a_process_that_grows_is_named_and_one_that_warms_up_is_not() -> None:

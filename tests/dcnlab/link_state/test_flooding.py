@@ -72,9 +72,9 @@ def test_what_open_vswitch_logs() -> None:
     """Its wording in 3.1."""
     head = "2026-11-22T15:12:56.267Z|00071|"
     refused = f"{head}vconn|WARN|s0<->tcp:127.0.0.1:6653: version negotiation failed (we support version 0x04, "
-    found = _VERSIONS.search(f"{refused}peer supports version 0x01)")
-    assert found is not None
-    assert found[1] == "1"
+    match = _VERSIONS.search(f"{refused}peer supports version 0x01)")
+    assert match is not None
+    assert match[1] == "1"
     error = "error:0A000086:SSL routines::certificate verify failed"
     text = f"{head}stream_ssl|WARN|SSL_connect: {error}\nnext: line\n"
     failed = _TLS_ERROR.search(text)

@@ -28,13 +28,13 @@ CASES = [
 
 def known_to_agents(net: Net, bound: Scheme, state: LinkState) -> list[Agent]:
     """The agents that reach another one, with what they learned from each other and from the lab."""
-    told, found = flooding.to_agents(bound, state), []
+    told, agents = flooding.to_agents(bound, state), []
     for node, core in net.cores.items():
         if any(net.reaches(node, other) for other in net.ports[node]):
-            found.append(agent(bound, node))
-            found[-1].learn_failures(core.down())
-            found[-1].apply_link_state(told)
-    return found
+            agents.append(agent(bound, node))
+            agents[-1].learn_failures(core.down())
+            agents[-1].apply_link_state(told)
+    return agents
 
 
 @pytest.mark.parametrize(("topology", "name"), CASES)

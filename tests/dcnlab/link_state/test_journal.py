@@ -116,16 +116,16 @@ def test_a_reader_chooses_kinds() -> None:
 
 def test_readers_wait_for_the_next_event_and_wake_at_the_end() -> None:
     journal = Journal()
-    found: list[bool] = []
-    first = threading.Thread(target=lambda: found.append(journal.wait(0, 60)))
+    woken: list[bool] = []
+    first = threading.Thread(target=lambda: woken.append(journal.wait(0, 60)))
     first.start()
     journal.add(LabState("ready"))
     first.join(60)
-    last = threading.Thread(target=lambda: found.append(journal.wait(1, 60)))
+    last = threading.Thread(target=lambda: woken.append(journal.wait(1, 60)))
     last.start()
     journal.close()
     last.join(60)
-    assert found == [True, False]
+    assert woken == [True, False]
     assert journal.closed
 
 

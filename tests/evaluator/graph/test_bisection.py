@@ -45,13 +45,13 @@ def least(network: Fabric, failed: failures.Failures) -> int:
 def test_the_minimum_cut_lies_between_the_bound_and_the_cut_found(spec: str, failing: str) -> None:
     network = fabric(spec)
     failed = failures.draw(network, failing, 3)
-    exact, found = least(network, failed), bisection(network, failed=failed)
-    assert found.cut == exact
-    assert found.bound <= exact
-    assert max(found.spectral, found.flow) <= exact + 1e-9
-    crossing = [x for x in network.links() if found.side[x.a.node] != found.side[x.b.node]]
+    exact, halves = least(network, failed), bisection(network, failed=failed)
+    assert halves.cut == exact
+    assert halves.bound <= exact
+    assert max(halves.spectral, halves.flow) <= exact + 1e-9
+    crossing = [x for x in network.links() if halves.side[x.a.node] != halves.side[x.b.node]]
     assert sum(x.index not in failed.links.down for x in crossing) == exact
-    alive = [found.side[s] for s in range(network.servers) if s not in failed.nodes]
+    alive = [halves.side[s] for s in range(network.servers) if s not in failed.nodes]
     assert sum(alive) in (len(alive) // 2, (len(alive) + 1) // 2)
 
 
@@ -67,8 +67,8 @@ def test_the_minimum_cut_lies_between_the_bound_and_the_cut_found(spec: str, fai
     ],
 )
 def test_known_bisections_are_found_and_some_are_proven(spec: str, cut: int, bound: int) -> None:
-    found = bisection(fabric(spec))
-    assert (found.cut, found.bound) == (cut, bound)
+    halves = bisection(fabric(spec))
+    assert (halves.cut, halves.bound) == (cut, bound)
 
 
 def test_the_bisection_of_sixteen_servers_is_exact() -> None:
@@ -98,5 +98,5 @@ def test_iterative_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch)
 def test_a_partitioned_network_has_no_bound() -> None:
     network = fabric("bcube:2,1")
     failed = failures.draw(network, "switches=4", 1)
-    found = bisection(network, failed=failed)
-    assert (found.cut, found.bound) == (0, 0)
+    halves = bisection(network, failed=failed)
+    assert (halves.cut, halves.bound) == (0, 0)

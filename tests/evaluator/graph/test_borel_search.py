@@ -21,8 +21,8 @@ def test_the_densest_graph_of_diameter_7_is_that_of_the_paper() -> None:
             break
     assert state.best is not None
     assert (state.best.p, state.best.k, state.best.nodes) == (47, 23, 1081)
-    found = built(state.best.spec)
-    assert nx.diameter(nx.Graph(graph(found)), usebounds=True) == 7
+    densest = built(state.best.spec)
+    assert nx.diameter(nx.Graph(graph(densest)), usebounds=True) == 7
 
 
 def test_the_graph_found_has_the_diameter_and_no_larger_one_is_missed() -> None:

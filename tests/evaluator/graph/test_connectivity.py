@@ -86,14 +86,14 @@ def test_the_spectral_gap_of_regular_graphs(spec: str) -> None:
 
 def test_a_hypercube_by_its_closed_forms() -> None:
     """s edge-disjoint paths between any two vertices, the gap is 2 / s, and half of it is the conductance."""
-    found = evaluate("hypercube:5", metrics=("connectivity",)).as_dict()["connectivity"]
-    assert (found["edge_connectivity"], found["edge_disjoint"], found["node_disjoint"]) == (5, 5, 5)
-    assert found["spectral_gap"] == pytest.approx(2 / 5)
-    assert found["conductance_bound"] == pytest.approx(1 / 5)
-    assert found["conductance"] >= 1 / 5 - 1e-9
+    figures = evaluate("hypercube:5", metrics=("connectivity",)).as_dict()["connectivity"]
+    assert (figures["edge_connectivity"], figures["edge_disjoint"], figures["node_disjoint"]) == (5, 5, 5)
+    assert figures["spectral_gap"] == pytest.approx(2 / 5)
+    assert figures["conductance_bound"] == pytest.approx(1 / 5)
+    assert figures["conductance"] >= 1 / 5 - 1e-9
 
 
 def test_a_network_in_parts() -> None:
-    found = evaluate("torus:3x3", metrics=("connectivity",), failures="links=80%").as_dict()["connectivity"]
-    assert found["edge_connectivity"] == 0
-    assert found["spectral_gap"] == 0
+    figures = evaluate("torus:3x3", metrics=("connectivity",), failures="links=80%").as_dict()["connectivity"]
+    assert figures["edge_connectivity"] == 0
+    assert figures["spectral_gap"] == 0

@@ -45,14 +45,14 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObje
     far = np.where(np.isinf(expected), UNREACHABLE, expected)
     assert np.array_equal(distance_rows(graph, sources), far[sources])
     assert np.array_equal(distance_rows(graph, sources, large=0), far[sources])
-    found = distances(graph, sources, targets)
+    ours = distances(graph, sources, targets)
     block = expected[np.ix_(sources, targets)]
     different = sources[:, None] != targets[None, :]
     finite = block[different & np.isfinite(block)].astype(int)
-    assert np.array_equal(found.histogram, np.bincount(finite, minlength=1))
-    assert (found.pairs, found.unreachable) == (different.sum(), np.isinf(block).sum())
-    assert found.diameter == finite.max(initial=0)
-    assert math.isclose(found.mean, finite.mean()) if len(finite) else math.isnan(found.mean)
+    assert np.array_equal(ours.histogram, np.bincount(finite, minlength=1))
+    assert (ours.pairs, ours.unreachable) == (different.sum(), np.isinf(block).sum())
+    assert ours.diameter == finite.max(initial=0)
+    assert math.isclose(ours.mean, finite.mean()) if len(finite) else math.isnan(ours.mean)
     ends = np.random.default_rng(0).integers(0, graph.size, (2, 1200)).astype(np.int32)
     assert np.array_equal(pair_distances(graph, *ends), far[ends[0], ends[1]])
     assert np.array_equal(pair_distances(graph, *ends, large=0), far[ends[0], ends[1]])
@@ -78,10 +78,10 @@ def test_server_hops_do_not_count_switches(spec: str) -> None:
                 weighted.add_edge(a, b, weight=int(network.is_server(b)))
     expected = dict(nx.all_pairs_dijkstra_path_length(weighted))
     servers = np.arange(network.servers, dtype=np.int32)
-    found = distance_rows(hop_graph(network, down, "servers"), servers)
+    hops = distance_rows(hop_graph(network, down, "servers"), servers)
     for a in range(network.servers):
         for b in range(network.servers):
-            assert found[a, b] == expected[a].get(b, UNREACHABLE)
+            assert hops[a, b] == expected[a].get(b, UNREACHABLE)
 
 
 def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
@@ -100,11 +100,11 @@ def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
 def test_distances_of_single_pairs_of_a_torus_in_closed_form(spec: str) -> None:
     network = fabric(spec)
     pairs = choose(network, "sample:30", 3)
-    found = single_torus_distances(network, pairs)
-    assert found is not None
+    closed = single_torus_distances(network, pairs)
+    assert closed is not None
     searched = single_distances(hop_graph(network), pairs)
     assert searched is not None
-    assert (found.dtype, found.tolist()) == (searched.dtype, searched.tolist())
+    assert (closed.dtype, closed.tolist()) == (searched.dtype, searched.tolist())
 
 
 @pytest.mark.parametrize("spec", ["clot:4x4", "hypercube:4,hosts=2", "novacube:4x4", "random:10,3"])

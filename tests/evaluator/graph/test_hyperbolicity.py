@@ -25,9 +25,9 @@ def by_definition(whole: nx.Graph) -> float:
 
 @pytest.mark.parametrize("spec", ["torus:4x5", "bcube:3,1", "star:4", "dcell:3,1", "random:20,3", "fattree:4"])
 def test_all_quadruples_of_small_networks(spec: str) -> None:
-    found = ours.hyperbolicity(fabric(spec))
-    assert found.exact
-    assert found.delta == by_definition(graph(fabric(spec)))
+    result = ours.hyperbolicity(fabric(spec))
+    assert result.exact
+    assert result.delta == by_definition(graph(fabric(spec)))
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_the_oracle(family: str, s: int) -> None:
 def test_random_quadruples_find_no_more_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ours.hyperbolicity(fabric("torus:8x8"))
     monkeypatch.setattr(ours, "EXACT", 10)
-    found = ours.hyperbolicity(fabric("torus:8x8"))
-    assert not found.exact
-    assert 0 < found.mean < found.delta <= whole.delta
+    sampled = ours.hyperbolicity(fabric("torus:8x8"))
+    assert not sampled.exact
+    assert 0 < sampled.mean < sampled.delta <= whole.delta
 
 
 def test_failures_leave_the_largest_piece() -> None:
-    found = evaluate("torus:4x4", metrics=("hyperbolicity",), failures="nodes=30%").as_dict()["hyperbolicity"]
-    assert found["exact"]
-    assert 2 <= found["nodes"] <= 12
+    figures = evaluate("torus:4x4", metrics=("hyperbolicity",), failures="nodes=30%").as_dict()["hyperbolicity"]
+    assert figures["exact"]
+    assert 2 <= figures["nodes"] <= 12

@@ -29,8 +29,8 @@ def test_the_compiled_search_finds_the_paths_of_the_scheme(spec: str, k: int) ->
     for _ in range(8):
         source, vertex = draw.sample(scheme.vertices, 2)
         nodes, first = k_shortest(start, peer, source, vertex, k)
-        found = [nodes[a:b].tolist() for a, b in itertools.pairwise(first.tolist())]
-        assert found == [[node for node, _ in path] + [vertex] for path in scheme.paths(source, vertex)]
+        paths = [nodes[a:b].tolist() for a, b in itertools.pairwise(first.tolist())]
+        assert paths == [[node for node, _ in path] + [vertex] for path in scheme.paths(source, vertex)]
 
 
 def test_there_are_no_paths_between_parts_that_no_link_joins() -> None:

@@ -17,13 +17,13 @@ def test_a_tree_crosses_a_link_as_often_as_its_paths_do() -> None:
     network = fabric("bcube:3,1")
     graph = complete_graph(network, 0)
     trees = [[path, path[::-1]] for path in graph.paths.values()] + [[graph.path(0, 1), graph.path(0, 1)]]
-    found = tree_flows(network, trees)
+    flows = tree_flows(network, trees)
     for i, paths in enumerate(trees):
         wanted = Counter(step for path in paths for step in pairwise(path))
-        mine = range(found.start[i], found.start[i + 1])
-        owner = [int((network.adjacency.start <= found.links[j]).sum()) - 1 for j in mine]
+        mine = range(flows.start[i], flows.start[i + 1])
+        owner = [int((network.adjacency.start <= flows.links[j]).sum()) - 1 for j in mine]
         crossed = {
-            (a, int(network.adjacency.peer[found.links[j]])): found.shares[j]
+            (a, int(network.adjacency.peer[flows.links[j]])): flows.shares[j]
             for a, j in zip(owner, mine, strict=True)
         }
         assert crossed == wanted

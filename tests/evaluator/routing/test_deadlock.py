@@ -29,7 +29,7 @@ Link = tuple[int, int]
 def walked(scheme: Scheme, to: int, down: LinkState = ALL_UP) -> set[tuple[Link, Link]]:
     """What waits for what on all routes to a server, by asking the rule at every state."""
     network = scheme.fabric
-    found: set[tuple[Link, Link]] = set()
+    dependencies: set[tuple[Link, Link]] = set()
     todo: list[tuple[int, Header, Link | None]] = [
         (server, header, None)
         for server in range(network.servers)
@@ -47,12 +47,12 @@ def walked(scheme: Scheme, to: int, down: LinkState = ALL_UP) -> set[tuple[Link,
                 continue
             here = (at, action.port)
             if came is not None:
-                found.add((came, here))
+                dependencies.add((came, here))
             state = (end.node, action.arrival(header, scheme.tag_bits, end.number), here)
             if state not in seen:
                 seen.add(state)
                 todo.append(state)
-    return found
+    return dependencies
 
 
 def graph_of(scheme: Scheme, down: LinkState = ALL_UP) -> nx.DiGraph:
@@ -62,9 +62,9 @@ def graph_of(scheme: Scheme, down: LinkState = ALL_UP) -> nx.DiGraph:
     return graph
 
 
-def links_of(found: Deadlock, scheme: Scheme) -> list[Link]:
+def links_of(deadlock: Deadlock, scheme: Scheme) -> list[Link]:
     start = scheme.fabric.adjacency.start
-    return [(int(tail), int(c - start[tail] + 1)) for c, tail in enumerate(found.channels.tail)]
+    return [(int(tail), int(c - start[tail] + 1)) for c, tail in enumerate(deadlock.channels.tail)]
 
 
 CASES = [
@@ -77,23 +77,23 @@ CASES = [
 @pytest.mark.parametrize(("spec", "name"), CASES)
 def test_dependencies_and_shortest_cycles_are_those_of_walked_routes(spec: str, name: str) -> None:
     scheme = bind(name, fabric(spec))
-    expected, found = graph_of(scheme), analyse(scheme)
-    assert found.dependencies == expected.number_of_edges()
+    expected, deadlock = graph_of(scheme), analyse(scheme)
+    assert deadlock.dependencies == expected.number_of_edges()
     girth = min(
         (len(cycle) for cycle in shortest_cycles(expected)),
         default=0,
     )
-    assert len(found.cycle) == girth
-    links = links_of(found, scheme)
-    for (one, destination), (other, _) in itertools.pairwise([*found.cycle, *found.cycle[:1]]):
+    assert len(deadlock.cycle) == girth
+    links = links_of(deadlock, scheme)
+    for (one, destination), (other, _) in itertools.pairwise([*deadlock.cycle, *deadlock.cycle[:1]]):
         assert (links[one], links[other]) in walked(scheme, destination)
     cyclic = [part for part in nx.strongly_connected_components(expected) if len(part) > 1]
-    assert found.cyclic == sum(map(len, cyclic))
+    assert deadlock.cyclic == sum(map(len, cyclic))
 
 
 def shortest_cycles(graph: nx.DiGraph) -> list[list[Link]]:
     """A shortest cycle through every channel that is on one."""
-    found = []
+    cycles = []
     for node in graph:
         closed = [
             nx.shortest_path(graph, following, node)
@@ -101,18 +101,18 @@ def shortest_cycles(graph: nx.DiGraph) -> list[list[Link]]:
             if nx.has_path(graph, following, node)
         ]
         if closed:
-            found.append(min(closed, key=len))
-    return found
+            cycles.append(min(closed, key=len))
+    return cycles
 
 
 @pytest.mark.parametrize(("spec", "name"), CASES)
 def test_no_layer_has_a_cycle(spec: str, name: str) -> None:
     scheme = bind(name, fabric(spec))
-    found = analyse(scheme)
-    assert found.layers >= 1 + bool(found.cycle)
-    for layer in range(found.layers):
+    deadlock = analyse(scheme)
+    assert deadlock.layers >= 1 + bool(deadlock.cycle)
+    for layer in range(deadlock.layers):
         graph = nx.DiGraph()
-        for to in np.flatnonzero(found.layer == layer).tolist():
+        for to in np.flatnonzero(deadlock.layer == layer).tolist():
             graph.add_edges_from(walked(scheme, to))
         assert nx.is_directed_acyclic_graph(graph)
 
@@ -168,12 +168,12 @@ def test_datelines_on_a_torus(spec: str, name: str, length: int) -> None:
     for to in range(scheme.fabric.servers):
         for one, other in walked(scheme, to):
             graph.add_edge(crossed(scheme, one, to), crossed(scheme, other, to))
-    found = analyse(scheme)
+    deadlock = analyse(scheme)
     assert min(map(len, shortest_cycles(graph)), default=0) == length
-    assert found.datelines is not None
-    assert len(found.datelines) == length
-    assert found.virtual_channels == (
-        (found.layers, "destination") if length or found.layers == 2 else (2, "datelines")
+    assert deadlock.datelines is not None
+    assert len(deadlock.datelines) == length
+    assert deadlock.virtual_channels == (
+        (deadlock.layers, "destination") if length or deadlock.layers == 2 else (2, "datelines")
     )
 
 
@@ -191,10 +191,10 @@ def test_labs_tell_datelines_apart_as_the_analysis_does(spec: str) -> None:
 
 def test_what_is_sent_along_a_cycle_waits_in_it() -> None:
     scheme = bind("dor", fabric("torus:4x4"))
-    found = analyse(scheme, switching="credits")
-    for (channel, to), (following, _) in itertools.pairwise([*found.cycle, *found.cycle[:1]]):
-        sources = [source for source, end in along(scheme, found) if end == to]
-        hops = [(int(found.channels.tail[c]), int(found.channels.head[c])) for c in (channel, following)]
+    deadlock = analyse(scheme, switching="credits")
+    for (channel, to), (following, _) in itertools.pairwise([*deadlock.cycle, *deadlock.cycle[:1]]):
+        sources = [source for source, end in along(scheme, deadlock) if end == to]
+        hops = [(int(deadlock.channels.tail[c]), int(deadlock.channels.head[c])) for c in (channel, following)]
         assert hops[0][0] in sources
         for source in sources:
             nodes = path(scheme, source, to)
@@ -242,9 +242,9 @@ def test_channels_between_servers_are_those_of_routes_without_their_switches(spe
                 for following in waits[link]:
                     for beyond in legs.get(following, ()):
                         graph.add_edge((first[0], server), (server, beyond))
-    found = analyse(scheme, switching="credits")
-    assert found.dependencies == graph.number_of_edges()
-    assert bool(found.cycle) is not nx.is_directed_acyclic_graph(graph)
+    deadlock = analyse(scheme, switching="credits")
+    assert deadlock.dependencies == graph.number_of_edges()
+    assert bool(deadlock.cycle) is not nx.is_directed_acyclic_graph(graph)
 
 
 def test_the_command_shows_a_cycle_and_its_exit_code_says_so() -> None:

@@ -54,10 +54,10 @@ def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -
     )
     routed = path_lengths(scheme, everybody, failed.links)
     for generic in (False, True):
-        found = carried_load(scheme, everybody, failed.links, generic=generic)
-        assert found.loads == pytest.approx(expected)
-        assert found.delivered == pytest.approx(routed.mass)
-        assert found.path_mean == pytest.approx(routed.path_mean)
+        carried = carried_load(scheme, everybody, failed.links, generic=generic)
+        assert carried.loads == pytest.approx(expected)
+        assert carried.delivered == pytest.approx(routed.mass)
+        assert carried.path_mean == pytest.approx(routed.path_mean)
     assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)
 
 

@@ -94,9 +94,9 @@ def test_the_vectorised_form_equals_the_rule(spec: str, name: str) -> None:
         failed = failures.draw(network, failing, seed=3)
         pairs = choose(network, "servers", 1, failed.nodes)
         for mode, hops in itertools.product(modes, units):
-            found = path_lengths(scheme, pairs, failed.links, failure_knowledge=mode, hops=hops)
+            lengths = path_lengths(scheme, pairs, failed.links, failure_knowledge=mode, hops=hops)
             assert same(
-                found,
+                lengths,
                 path_lengths(rule, pairs, failed.links, failure_knowledge=mode, hops=hops, generic=True),
             ), (failing, mode, hops)
 
@@ -173,8 +173,8 @@ def test_thorup_zwick_with_full_landmarks_vectorised_equals_the_rule(spec: str, 
 @functools.cache
 def twofold() -> list[tuple[str, str]]:
     """Those that have next hops of all nodes as well as source routes."""
-    found = [(spec, name, bind(name, built(spec))) for spec, name in vectorised()]
-    return [(spec, name) for spec, name, it in found if rule_of(it, ALL_UP) and source_routes_of(it, ALL_UP)]
+    both = [(spec, name, bind(name, built(spec))) for spec, name in vectorised()]
+    return [(spec, name) for spec, name, it in both if rule_of(it, ALL_UP) and source_routes_of(it, ALL_UP)]
 
 
 @pytest.mark.parametrize(("spec", "name"), twofold())
@@ -214,7 +214,7 @@ def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, 
     cables = [(int(a), int(b)) for a, b in network.link_ends[:, [0, 2]]]
     intact, left = nx.Graph(cables), nx.Graph(c for i, c in enumerate(cables) if i not in down)
     left.add_nodes_from(intact)
-    found: Counter[tuple[int, int]] = Counter()
+    shares: Counter[tuple[int, int]] = Counter()
     for to in range(network.servers):
         level = nx.single_source_shortest_path_length(intact, to)
         real = nx.single_source_shortest_path_length(left, to)
@@ -228,8 +228,8 @@ def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, 
             if node < network.servers:
                 for hops, share in arriving[node].items():
                     if share:
-                        found[hops, real[node]] += share
-    return found
+                        shares[hops, real[node]] += share
+    return shares
 
 
 @pytest.mark.parametrize("spec", ["torus:3x4x5", "bcube:3,2", "fattree:4", "jellyfish:14,5,2", "hypercube:5"])
@@ -241,13 +241,13 @@ def test_multipath_equals_exact_fractions(spec: str, failing: str, threads: int)
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, before))
     try:
-        found = path_lengths(
+        lengths = path_lengths(
             bind("ecmp", network), choose(network, "servers", 1), failed.links, failure_knowledge="no"
         )
     finally:
         numba.set_num_threads(before)
     by_hand = spread_by_hand(network, failed.links.down)
-    seen = {(h, d): found.joint[h, d] for h, d in np.argwhere(found.joint > 0).tolist()}
+    seen = {(h, d): lengths.joint[h, d] for h, d in np.argwhere(lengths.joint > 0).tolist()}
     assert seen.keys() == by_hand.keys()
     assert seen == pytest.approx({key: float(share) for key, share in by_hand.items()}, rel=1e-12)
 

@@ -23,10 +23,10 @@ def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
         scheme.fabric.size,
     )
     assert source_routes is not None
-    found = source_routes(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
+    routes = source_routes(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
     usable, cost = np.ones(len(adjacency.peer), dtype=np.bool_), np.ones(size, dtype=np.int32)
-    assert LOST not in hops_along(found, adjacency.peer, usable, cost)
-    return [(source, *adjacency.peer[row[row != NONE]].tolist()) for row in found]
+    assert LOST not in hops_along(routes, adjacency.peer, usable, cost)
+    return [(source, *adjacency.peer[row[row != NONE]].tolist()) for row in routes]
 
 
 # The rule of cr:d=4 alone loops on the first, the third and the fourth.

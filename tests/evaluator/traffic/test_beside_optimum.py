@@ -73,13 +73,13 @@ def test_a_stranger_can_check_both_bounds(spec: str, pattern: str, tmp_path: Pat
         "throughput", spec, "--scheme", "ecmp,optimal", "--traffic", pattern, "--certificate", path, "--json"
     )
     assert ended.returncode == 0, ended.stderr
-    found, proof = json.loads(ended.stdout), json.loads(path.read_text())
+    answer, proof = json.loads(ended.stdout), json.loads(path.read_text())
     lower, upper = check(proof)
-    assert (proof["lower"], proof["upper"]) == (found["optimum"]["lower"], found["optimum"]["upper"])
+    assert (proof["lower"], proof["upper"]) == (answer["optimum"]["lower"], answer["optimum"]["upper"])
     assert lower == pytest.approx(proof["lower"], rel=1e-9)
     assert upper == pytest.approx(proof["upper"], rel=1e-9)
-    assert found["optimum"]["gap"] <= 0.01
-    [row] = found["schemes"]
+    assert answer["optimum"]["gap"] <= 0.01
+    [row] = answer["schemes"]
     assert row["theta"] <= upper * (1 + 1e-9)
     assert row["share_lower"] == pytest.approx(row["theta"] / upper)
 
@@ -122,11 +122,11 @@ def test_no_scheme_exceeds_the_optimum_and_lost_flows_have_no_share() -> None:
     network = fabric("bcube:4,1")
     failed = failures.draw(network, "links=15%", 3)
     wanted = traffic(network, "permutation", 2).by_destination()
-    found = optimum_of(network, wanted, failed.links)
-    missing = found.optimum.problem.unreachable
+    solved = optimum_of(network, wanted, failed.links)
+    missing = solved.optimum.problem.unreachable
     for name in ("ecmp", "shortest", "brp"):
         told = flows(bind(name, network), wanted, failed.links)
-        assert theta_of(network, told, wanted, missing) <= found.optimum.upper * (1 + 1e-9)
+        assert theta_of(network, told, wanted, missing) <= solved.optimum.upper * (1 + 1e-9)
     untold = flows(bind("shortest", network), wanted, failed.links, failure_knowledge="no")
     assert untold.delivered.sum() < told.delivered.sum()
     assert math.isnan(theta_of(network, untold, wanted, missing))
@@ -137,8 +137,8 @@ def test_a_pair_on_two_lines_that_has_no_path_is_one_pair(tmp_path: Path) -> Non
     path.write_text("h0 h1\nh0 h1\nh2 h3\n")
     wanted = traffic(network, str(path)).by_destination()
     cut = LinkState(frozenset(int(link) for link in network.adjacency.link[network.adjacency.start[0] :][:2]))
-    found = optimum_of(network, wanted, cut)
-    assert found.optimum.problem.unreachable == 1
+    solved = optimum_of(network, wanted, cut)
+    assert solved.optimum.problem.unreachable == 1
     routed = flows(bind("ecmp", network), wanted, cut)
     # The busiest server would send two units, so that one unit is half of the demand.
     assert theta_of(network, routed, wanted, 1) == pytest.approx(2)
@@ -160,12 +160,12 @@ def test_rates_of_a_file_count_in_the_optimum_and_in_schemes() -> None:
     wanted = traffic(network, "all-to-all").by_destination()
     routed = flows(bind("shortest", network), wanted)
     assert throughput(network, routed).least == pytest.approx(0.5)
-    found = optimum_of(network, wanted).optimum
+    optimum = optimum_of(network, wanted).optimum
     demands = Demands.of(network.size, wanted.sources, wanted.destinations, 0.5)  # each server sends 1
     expected = exact(network_of(network, capacities=link_capacities(network)), demands)
-    assert found.lower <= expected * (1 + 1e-6)
-    assert found.upper >= expected * (1 - 1e-6)
-    assert found.lower >= theta_of(network, routed, wanted) * (1 - 1e-9)
+    assert optimum.lower <= expected * (1 + 1e-6)
+    assert optimum.upper >= expected * (1 - 1e-6)
+    assert optimum.lower >= theta_of(network, routed, wanted) * (1 - 1e-9)
 
 
 def test_weighted_rates_are_in_proportion() -> None:
@@ -220,23 +220,23 @@ def test_the_throughput_of_an_incast_is_that_of_the_receivers_link_in_payload() 
     wanted = draw(network, Demand("incast", "fixed:1M"))
     seconds = completion_times(bind("ecmp", network), wanted, 1e8).seconds
     payload = 100 * 8e6 / float(wire_bits(wanted.size)[0])
-    found = carried(network, wanted, seconds, 1e8)
-    assert found is not None
-    assert list(vars(found).values()) == pytest.approx([payload] * 3, rel=1e-4)
-    assert "100% was measured" in found.line(found.optimum_lower_mbps)
+    rates = carried(network, wanted, seconds, 1e8)
+    assert rates is not None
+    assert list(vars(rates).values()) == pytest.approx([payload] * 3, rel=1e-4)
+    assert "100% was measured" in rates.line(rates.optimum_lower_mbps)
 
 
 def test_flows_of_a_matching_carry_at_most_the_optimum_and_lost_ones_do_not_count() -> None:
     network = fabric("bcube:4,1")
     wanted = draw(network, Demand("longest-matching", "fixed:1M", count=2))
     seconds = completion_times(bind("ecmp", network), wanted, 1e8).seconds
-    found = carried(network, wanted, seconds, 1e8)
+    rates = carried(network, wanted, seconds, 1e8)
     bounds = optimum_of(network, traffic(network, "longest-matching")).optimum
     payload = 16 * 100 * 8e6 / float(wire_bits(wanted.size)[0])
-    assert found is not None
-    assert found.optimum_lower_mbps == pytest.approx(payload * bounds.lower, rel=1e-3)
-    assert found.optimum_upper_mbps == pytest.approx(payload * bounds.upper, rel=1e-3)
-    assert found.predicted_mbps <= found.optimum_upper_mbps
+    assert rates is not None
+    assert rates.optimum_lower_mbps == pytest.approx(payload * bounds.lower, rel=1e-3)
+    assert rates.optimum_upper_mbps == pytest.approx(payload * bounds.upper, rel=1e-3)
+    assert rates.predicted_mbps <= rates.optimum_upper_mbps
     lost = np.where(wanted.source % 3 == 0, np.nan, seconds)
     some = np.isfinite(lost)
     fewer = Workload(wanted.begin[some], wanted.source[some], wanted.destination[some], wanted.size[some])

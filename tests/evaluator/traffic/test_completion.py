@@ -114,9 +114,9 @@ def test_one_flow_alone_takes_the_ideal_time(spec: str, name: str) -> None:
     scheme = bind(name, network)
     assert completion_times(scheme, one, 1e8).seconds == pytest.approx(ideal(one.size, 1e8))
     seconds = completion_times(scheme, one, 1e8).seconds + 0.001
-    [found, *_] = summarise(one.size, seconds, ideal(one.size, 1e8, 0.001))
-    assert found.slowdown_median == 1.0
-    assert found.fct_mean_ms == pytest.approx(1 + 1000 * float(wire_bits(one.size)[0]) / 1e8, abs=1e-3)
+    [every, *_] = summarise(one.size, seconds, ideal(one.size, 1e8, 0.001))
+    assert every.slowdown_median == 1.0
+    assert every.fct_mean_ms == pytest.approx(1 + 1000 * float(wire_bits(one.size)[0]) / 1e8, abs=1e-3)
 
 
 def test_an_incast_takes_as_long_as_its_bytes_need_on_the_receivers_link() -> None:
@@ -141,15 +141,15 @@ def test_flows_that_are_not_delivered_fail() -> None:
 def test_evaluation_has_the_size_bins_of_labs() -> None:
     wanted = {"traffic": "permutation", "sizes": "websearch", "load": 0.4, "seconds": 2.0, "metrics": ["fct"]}
     [scheme] = evaluate("fattree:4", ["ecmp"], **wanted).as_dict()["schemes"]
-    found = scheme["fct"]
+    figures = scheme["fct"]
     network = fabric("fattree:4")
     flows = draw(network, Demand("permutation", "websearch", 0.4, 2.0, 1e9))
     seconds = completion_times(bind("ecmp", network), flows, 1e9).seconds
     same = [vars(one) for one in summarise(flows.size, seconds, ideal(flows.size, 1e9))]
-    assert found["bins"] == same
+    assert figures["bins"] == same
     assert [one["sizes"] for one in same] == ["all", "<= 10 KB", "<= 100 KB", "<= 1 MB", "<= 10 MB", "> 10 MB"]
-    assert found["fct_median_ms"] == same[0]["fct_median_ms"]
-    assert sum(one["flows"] for one in same[1:]) == found["flows"]
+    assert figures["fct_median_ms"] == same[0]["fct_median_ms"]
+    assert sum(one["flows"] for one in same[1:]) == figures["flows"]
 
 
 def test_a_higher_load_slows_flows_down() -> None:

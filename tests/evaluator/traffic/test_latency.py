@@ -99,10 +99,10 @@ def test_every_packet_is_delivered_as_in_a_simple_simulation(
     rng = np.random.default_rng(3)  # links of other rates and lengths
     others = Timing(*(rng.choice([1, 2, 5], len(times)) * times for times in vars(alike).values()))
     for one in (alike, others):
-        found = queue(made, paths, one, settings)
-        assert found.tolist() == plain(made, paths, one, settings)
-        assert (found >= 0).any()
-        assert load < 1 or (found == BUFFER_FULL).any()
+        delivered = queue(made, paths, one, settings)
+        assert delivered.tolist() == plain(made, paths, one, settings)
+        assert (delivered >= 0).any()
+        assert load < 1 or (delivered == BUFFER_FULL).any()
 
 
 CREDITS = Settings(buffer=3, until=2_000_000, warmup=0, flow_control="credits")
@@ -129,10 +129,10 @@ def test_with_room_for_all_packets_credits_change_nothing(spec: str, name: str, 
 def test_with_credits_every_packet_that_enters_is_delivered(spec: str, name: str) -> None:
     """Small buffers and four times the link rate: without the escape channel, rings deadlock."""
     scheme = bind(name, fabric(spec))
-    found = simulate(scheme, 4.0, seed=2, settings=CREDITS)
-    assert found.no_route == 0
-    assert found.full > 0
-    assert len(found.times) + found.full == found.sent
+    latency = simulate(scheme, 4.0, seed=2, settings=CREDITS)
+    assert latency.no_route == 0
+    assert latency.full > 0
+    assert len(latency.times) + latency.full == latency.sent
 
 
 def test_without_escape_routes_a_ring_deadlocks() -> None:
@@ -176,9 +176,9 @@ def test_rates_and_delays_of_links_hold_for_packets(tmp_path: Path, control: Flo
     scheme = bind("shortest", network)
     settings = Settings(until=400_000_000, warmup=0, flow_control=control)
     a, d = (np.array([network.index(name)], np.int32) for name in "ad")
-    found = simulate(scheme, 1e-3, Traffic("one", a, d, np.ones(1)), settings=settings)
-    assert len(found.times)
-    assert np.allclose(found.times, (12 + 5 + 10) * 2 + 120 + 2000 + 10)
+    latency = simulate(scheme, 1e-3, Traffic("one", a, d, np.ones(1)), settings=settings)
+    assert len(latency.times)
+    assert np.allclose(latency.times, (12 + 5 + 10) * 2 + 120 + 2000 + 10)
 
 
 def md1(load: float) -> float:
@@ -189,21 +189,21 @@ def md1(load: float) -> float:
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_one_link_with_poisson_arrivals_is_m_d_1(load: float) -> None:
     settings = Settings(buffer=10**6, until=1_500_000_000, source=Source("poisson"))
-    found = simulate(bind("dor", fabric("torus:2")), load, seed=3, settings=settings)
+    latency = simulate(bind("dor", fabric("torus:2")), load, seed=3, settings=settings)
     expected = 12 + 15 + 12 * md1(load)
-    assert found.loss == 0
-    assert found.offered == pytest.approx(load, rel=0.02)
-    assert found.mean == pytest.approx(expected, abs=3 * found.confidence)
-    assert found.confidence < 0.05 * expected
+    assert latency.loss == 0
+    assert latency.offered == pytest.approx(load, rel=0.02)
+    assert latency.mean == pytest.approx(expected, abs=3 * latency.confidence)
+    assert latency.confidence < 0.05 * expected
 
 
 def test_without_load_latency_is_that_of_the_links() -> None:
     scheme = bind("pow", fabric("clot:4x4"))
-    found = simulate(scheme, 0.002, settings=Settings(until=1_000_000_000))
+    latency = simulate(scheme, 0.002, settings=Settings(until=1_000_000_000))
     hops = path_lengths(scheme, choose(scheme.fabric, "servers", 1)).path_mean
-    assert found.mean == pytest.approx(27 * hops, rel=0.03)
-    assert found.loss == 0
-    assert (np.round(found.times % 27, 6) % 27 == 0).mean() > 0.95
+    assert latency.mean == pytest.approx(27 * hops, rel=0.03)
+    assert latency.loss == 0
+    assert (np.round(latency.times % 27, 6) % 27 == 0).mean() > 0.95
 
 
 def test_a_full_buffer_keeps_ten_packets_and_drops_the_others() -> None:
@@ -213,9 +213,9 @@ def test_a_full_buffer_keeps_ten_packets_and_drops_the_others() -> None:
     paths = sample_paths(scheme, once.source, once.destination, 1, 128)
     ended = queue(once, paths, timing(scheme.fabric, 12_000, 5_000), settings)
     assert ended.tolist() == [7 + 12_000 * (i + 1) + 15_000 for i in range(10)] + [BUFFER_FULL] * 15
-    found = summarise(1.0, once, ended, 1, settings)
-    assert (found.full, found.no_route, found.loss) == (15, 0, 0.6)
-    assert found.percentile(100) == 135.0
+    latency = summarise(1.0, once, ended, 1, settings)
+    assert (latency.full, latency.no_route, latency.loss) == (15, 0, 0.6)
+    assert latency.percentile(100) == 135.0
 
 
 def test_throughput_equals_the_offered_load_until_links_are_full() -> None:
@@ -230,10 +230,10 @@ def test_throughput_equals_the_offered_load_until_links_are_full() -> None:
 
 def test_a_path_longer_than_the_ttl_is_cut() -> None:
     scheme = bind("dor", fabric("torus:12"))
-    found = simulate(scheme, 0.1, settings=Settings(ttl=3, until=60_000_000))
-    assert found.no_route > 0
-    assert found.full == 0
-    assert found.loss == pytest.approx(5 / 11, abs=0.05)
+    latency = simulate(scheme, 0.1, settings=Settings(ttl=3, until=60_000_000))
+    assert latency.no_route > 0
+    assert latency.full == 0
+    assert latency.loss == pytest.approx(5 / 11, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def test_on_phases_have_the_requested_length_and_frequency() -> None:
     for flow in on.T:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], flow.astype(int), [0]])))
         lengths += [end - begin for begin, end in edges.reshape(-1, 2) if begin > 0 and end < len(flow)]
-    found = np.array(lengths) * step
-    assert found.mean() == pytest.approx(2.0, rel=0.08)
-    assert found.std() == pytest.approx(2.0, rel=0.1)
+    seconds = np.array(lengths) * step
+    assert seconds.mean() == pytest.approx(2.0, rel=0.08)
+    assert seconds.std() == pytest.approx(2.0, rel=0.1)
 
 
 def test_every_instant_is_max_min_fair_among_the_flows_that_are_on() -> None:

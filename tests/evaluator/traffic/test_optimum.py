@@ -37,13 +37,13 @@ def demands_of(network: Fabric, pattern: str, seed: int = 1, failed: tuple[int, 
     return Demands.of(network.size, made.sources, made.destinations, 1.0)
 
 
-def assert_proved(found: Optimum) -> None:
+def assert_proved(optimum: Optimum) -> None:
     """Both bounds follow from the flow and the prices, by code that shares nothing with the search."""
-    proof = certify(found)
+    proof = certify(optimum)
     assert proof.imbalance < 1e-9
-    assert proof.lower == pytest.approx(found.lower, rel=1e-9)
-    assert proof.upper == pytest.approx(found.upper, rel=1e-9)
-    assert found.lower <= found.upper * (1 + 1e-9)
+    assert proof.lower == pytest.approx(optimum.lower, rel=1e-9)
+    assert proof.upper == pytest.approx(optimum.upper, rel=1e-9)
+    assert optimum.lower <= optimum.upper * (1 + 1e-9)
 
 
 def assert_optimal(network: Network, demands: Demands) -> None:
@@ -51,11 +51,11 @@ def assert_optimal(network: Network, demands: Demands) -> None:
     expected = exact(network, demands)
     problem = fold(network, demands)
     for most_pairs in (1_000_000, 0):
-        found = solve(problem, GAP, most_pairs=most_pairs)
-        assert_proved(found)
-        assert found.lower <= expected * (1 + 1e-6)
-        assert found.upper >= expected * (1 - 1e-6)
-        assert found.gap <= GAP or most_pairs == 0
+        optimum = solve(problem, GAP, most_pairs=most_pairs)
+        assert_proved(optimum)
+        assert optimum.lower <= expected * (1 + 1e-6)
+        assert optimum.upper >= expected * (1 - 1e-6)
+        assert optimum.gap <= GAP or most_pairs == 0
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ def test_searches_from_both_ends_find_the_cheapest_paths(
             assert bounded or NONE - length > room
 
 
-def in_fractions(found: Optimum) -> tuple[Fraction, Fraction]:
+def in_fractions(optimum: Optimum) -> tuple[Fraction, Fraction]:
     """Both bounds in exact arithmetic, distances by networkx."""
-    network, demands = found.problem.network, found.problem.demands
+    network, demands = optimum.problem.network, optimum.problem.demands
     capacity = [Fraction(float(c)) for c in network.capacity]
     loads = [
-        sum((Fraction(float(x)) for x in column), Fraction()) for column in zip(*found.flows(), strict=True)
+        sum((Fraction(float(x)) for x in column), Fraction()) for column in zip(*optimum.flows(), strict=True)
     ]
-    prices = [Fraction(float(p)) for p in found.prices]
+    prices = [Fraction(float(p)) for p in optimum.prices]
     graph = nx.DiGraph()
     for tail, head, price in zip(network.tail.tolist(), network.head.tolist(), prices, strict=True):
         graph.add_edge(tail, head, price=price)
@@ -171,13 +171,13 @@ def in_fractions(found: Optimum) -> tuple[Fraction, Fraction]:
 def test_the_gap_in_exact_arithmetic(spec: str, pattern: str) -> None:
     network = fabric(spec)
     problem = problem_of(network, demands_of(network, pattern, 4))
-    found = solve(problem, GAP)
-    assert found.method == "paths"
+    optimum = solve(problem, GAP)
+    assert optimum.method == "paths"
     assert problem.mirrored is (pattern == "all-to-all")
-    lower, upper = in_fractions(found)
-    limit = found.problem.limit
-    assert min(float(lower), limit) == pytest.approx(found.lower, rel=1e-12)
-    assert min(float(upper), limit) == pytest.approx(found.upper, rel=1e-12)
+    lower, upper = in_fractions(optimum)
+    limit = optimum.problem.limit
+    assert min(float(lower), limit) == pytest.approx(optimum.lower, rel=1e-12)
+    assert min(float(upper), limit) == pytest.approx(optimum.upper, rel=1e-12)
     assert lower <= upper
     assert min(float(upper), limit) / min(float(lower), limit) - 1 <= GAP
 
@@ -197,9 +197,9 @@ def test_the_gap_in_exact_arithmetic(spec: str, pattern: str) -> None:
 )
 def test_closed_forms_of_all_to_all(spec: str, rate: Fraction) -> None:
     network = fabric(spec)
-    found = solve(problem_of(network, all_to_all(network)), 1e-6)
-    assert found.lower == pytest.approx(float(rate), rel=1e-6)
-    assert found.upper == pytest.approx(float(rate), rel=1e-6)
+    optimum = solve(problem_of(network, all_to_all(network)), 1e-6)
+    assert optimum.lower == pytest.approx(float(rate), rel=1e-6)
+    assert optimum.upper == pytest.approx(float(rate), rel=1e-6)
 
 
 def test_pairs_in_disconnected_parts_are_counted_and_left_out() -> None:
@@ -260,11 +260,11 @@ def test_limited_paths_equal_the_path_program(spec: str, text: str) -> None:
     network, limit = fabric(spec), read_limit(text)
     assert limit is not None
     problem = problem_of(network, demands_of(network, "permutation", 3))
-    found = solve(problem, GAP, limit=limit)
+    optimum = solve(problem, GAP, limit=limit)
     expected = path_program(problem, limit)
-    assert found.gap <= GAP
-    assert found.lower <= expected * (1 + 1e-6)
-    assert found.upper >= expected * (1 - 1e-6)
+    assert optimum.gap <= GAP
+    assert optimum.lower <= expected * (1 + 1e-6)
+    assert optimum.upper >= expected * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("text", ["k=0", "k", "slack=x", "all"])
@@ -280,9 +280,9 @@ def test_an_interrupt_keeps_the_best() -> None:
         if lower > 0 and upper / lower < 1.5:
             raise KeyboardInterrupt
 
-    found = solve(problem_of(network, demands_of(network, "permutation")), 1e-9, progress=interrupt)
-    assert found.interrupted
-    assert_proved(found)
+    optimum = solve(problem_of(network, demands_of(network, "permutation")), 1e-9, progress=interrupt)
+    assert optimum.interrupted
+    assert_proved(optimum)
 
 
 def test_an_interrupt_before_the_first_better_flow_keeps_even_splits() -> None:
@@ -293,8 +293,8 @@ def test_an_interrupt_before_the_first_better_flow_keeps_even_splits() -> None:
         if len(heard) == 2:
             raise KeyboardInterrupt
 
-    found = solve(problem_of(network, demands_of(network, "permutation")), 1e-9, progress=interrupt)
-    assert found.interrupted
-    assert found.method == "even splits"
-    assert found.lower == heard[0] > 0
-    assert_proved(found)
+    optimum = solve(problem_of(network, demands_of(network, "permutation")), 1e-9, progress=interrupt)
+    assert optimum.interrupted
+    assert optimum.method == "even splits"
+    assert optimum.lower == heard[0] > 0
+    assert_proved(optimum)

@@ -39,9 +39,9 @@ def exponential(folder: Path) -> str:
 def slowdown(topology: str, text: str, load: float, seconds: float) -> float:
     wanted = {"traffic": "one-to-one", "sizes": text, "load": load, "seconds": seconds}
     report = evaluate(topology, ["shortest"], metrics=["fct"], **wanted).as_dict()
-    found = report["schemes"][0]["fct"]
-    assert found["busiest_link"] == pytest.approx(load, rel=0.05)
-    return float(found["slowdown_mean"])
+    completion = report["schemes"][0]["fct"]
+    assert completion["busiest_link"] == pytest.approx(load, rel=0.05)
+    return float(completion["slowdown_mean"])
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_packets_wait_as_in_m_d_1(one_link: str, load: float) -> None:
     """M/D/1: the mean wait is load / (2 (1 - load)) service times (Pollaczek and Khinchine)."""
     fixed = {"buffer": 10**6, "processing": 0, "propagation": 0}
     settings = Settings(source=Source("poisson"), warmup=50_000_000, until=3_000_000_000, **fixed)
-    found = simulate(bind("shortest", fabric(one_link)), load, "one-to-one", 1, settings)
+    latency = simulate(bind("shortest", fabric(one_link)), load, "one-to-one", 1, settings)
     service = settings.transmission_time / 1000
-    assert found.mean == pytest.approx(service * (1 + load / (2 * (1 - load))), rel=0.03)
+    assert latency.mean == pytest.approx(service * (1 + load / (2 * (1 - load))), rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -101,5 +101,5 @@ def test_more_than_a_link_carries_is_said(one_link: str) -> None:
     wanted = {"traffic": "one-to-one", "sizes": "fixed:1M", "seconds": 5.0}
     for load, said in ((0.5, False), (1.5, True)):
         report = evaluate(one_link, ["shortest"], metrics=["fct", "latency"], load=load, **wanted).as_dict()
-        [found] = report["schemes"]
-        assert all(("saturated" in warning(name, found[name])) == said for name in ("fct", "latency"))
+        [figures] = report["schemes"]
+        assert all(("saturated" in warning(name, figures[name])) == said for name in ("fct", "latency"))

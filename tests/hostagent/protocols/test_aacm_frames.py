@@ -124,10 +124,10 @@ def test_any_bytes_are_a_report_or_none(data: bytes, place: int, written: bytes)
     """Reports with some bytes overwritten reach the decoder's code after the length checks."""
     at = place % (len(data) + 1)
     damaged = (data[:at] + written + data[at + len(written) :])[: len(data)]
-    found = Report.decode(damaged)
-    if found is not None:
-        assert len(found.encode()) == len(damaged)
-        assert Report.decode(found.encode()) == found
+    report = Report.decode(damaged)
+    if report is not None:
+        assert len(report.encode()) == len(damaged)
+        assert Report.decode(report.encode()) == report
 
 
 def test_random_and_mutated_frames() -> None:
@@ -139,7 +139,7 @@ def test_random_and_mutated_frames() -> None:
         for kind in sorted(aacm_frames.KINDS)
         for key in (None, KEY)
     ]
-    found: Counter[object] = Counter()
+    outcomes: Counter[object] = Counter()
     for number in range(total):
         if number % 4:
             data = rng.randbytes(rng.randrange(64))
@@ -149,6 +149,6 @@ def test_random_and_mutated_frames() -> None:
             body = bytes(mutant)
             data = body + zlib.crc32(body).to_bytes(4, "big")
         result = aacm_frames.decode(data, KEY if number & 8 else None)
-        found[result if isinstance(result, Rejection) else "a frame"] += 1
-    assert found.total() == total
-    assert {*Rejection, "a frame"} == set(found)
+        outcomes[result if isinstance(result, Rejection) else "a frame"] += 1
+    assert outcomes.total() == total
+    assert {*Rejection, "a frame"} == set(outcomes)

@@ -59,8 +59,8 @@ def dcnlab(programs: Path, folder: Path) -> Dcnlab:
 
 def test_the_catalogue_lists_them(dcnlab: Dcnlab) -> None:
     lines = ("list", "--json", *CUSTOM), ("list", "--json")
-    found, plain = (json.loads(dcnlab(*line).stdout)["topologies"] for line in lines)
-    ring = next(t for t in found if t["name"] == "ring")
+    extended, plain = (json.loads(dcnlab(*line).stdout)["topologies"] for line in lines)
+    ring = next(t for t in extended if t["name"] == "ring")
     assert {"roundabout", "shortest", "wmgr"} <= set(ring["schemes"])
     assert "ring" not in [t["name"] for t in plain]
 
@@ -122,8 +122,8 @@ def test_they_are_clean(folder: Path) -> None:
 
 def pingall(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    return found["sent"], found["received"]
+    answer = json.loads(done.stdout)
+    return answer["sent"], answer["received"]
 
 
 @pytest.mark.lab

@@ -102,8 +102,8 @@ def test_its_command_measures_in_a_lab_that_runs_already(folder: Path, dcnlab: D
     with Lab("bcube:2,1", "brp") as lab:
         done = dcnlab("connect-time", lab.config.name, "h0", "h3", "--count", "20", "--json", *CUSTOM)
         assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert 0 < found["median_ms"] <= found["max_ms"]
+        answer = json.loads(done.stdout)
+        assert 0 < answer["median_ms"] <= answer["max_ms"]
         shown = dcnlab("connect-time", lab.config.name, "h0", "h3", *CUSTOM).stdout
         assert re.search(r"median_ms\s+[\d.]+", shown)
         refused = dcnlab("connect-time", lab.config.name, "h0", "h9", *CUSTOM)
@@ -120,6 +120,6 @@ def test_python_has_it(folder: Path) -> None:
 def test_a_scenario_measures_it(folder: Path, dcnlab: Dcnlab) -> None:
     done = dcnlab("run", "scenario.yaml", "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["held"]
-    assert set(found["results"]["connect-time"]) == {"median_ms", "max_ms", "verdict"}
+    answer = json.loads(done.stdout)
+    assert answer["held"]
+    assert set(answer["results"]["connect-time"]) == {"median_ms", "max_ms", "verdict"}

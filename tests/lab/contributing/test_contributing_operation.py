@@ -73,9 +73,9 @@ def test_its_command_has_help_and_checks_arguments(dcnlab: Dcnlab) -> None:
 @pytest.mark.lab
 def test_the_command_asks_the_lab(dcnlab: Dcnlab, lab: Lab) -> None:
     name = lab.config.name
-    found = dcnlab("listening", name, "h3", "--json", *CUSTOM)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert json.loads(found.stdout) == {"node": "h3", "ports": [8000]}
+    done = dcnlab("listening", name, "h3", "--json", *CUSTOM)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {"node": "h3", "ports": [8000]}
     assert "8000" in dcnlab("listening", name, "h3", *CUSTOM).stdout
     assert (
         json.loads(dcnlab("listening", name, "h3", "--above", "8000", "--json", *CUSTOM).stdout)["ports"] == []

@@ -36,8 +36,8 @@ def test_a_plan_says_what_fits() -> None:
 
 def test_a_lab_is_no_larger_than_its_plan() -> None:
     """Its processes are compared; the kernel's share is the machine's as a whole."""
-    _, found = _plan("torus:4x4")
-    needs = {need["what"]: need["needed"] for need in found["needs"]}
+    _, plan = _plan("torus:4x4")
+    needs = {need["what"]: need["needed"] for need in plan["needs"]}
     with Lab("torus:4x4", "dor") as lab:
         assert lab.pingall().held
         running = processes.inside(lab)

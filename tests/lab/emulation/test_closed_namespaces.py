@@ -102,9 +102,9 @@ def test_root_gets_labs_but_not_isolated_ones(closed: str) -> None:
 def test_doctor_reports_it(closed: str, open_path: Path) -> None:
     done = dcnlab(closed, open_path, "doctor", "--json")
     assert done.returncode == 1
-    found = {finding["what"]: finding for finding in json.loads(done.stdout)}
-    assert found["namespaces"]["state"] == "missing"
-    assert found["namespaces"]["means"].endswith("sysctl -w user.max_user_namespaces=10000")
+    findings = {finding["what"]: finding for finding in json.loads(done.stdout)}
+    assert findings["namespaces"]["state"] == "missing"
+    assert findings["namespaces"]["means"].endswith("sysctl -w user.max_user_namespaces=10000")
 
 
 def covered(folder: Path, mounted: str) -> list[str]:
@@ -131,9 +131,9 @@ def test_a_lab_runs_without_a_sys_of_its_own(open_path: Path) -> None:
     (doctor, up) = run_all(
         covered(open_path, "/sys"), "doctor --json", "up bcube:2,1 --scheme brp --isolate --test pingall --json"
     )
-    found = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
-    assert found["namespaces"]["state"] == "note"
-    assert "unmask=ALL" in found["namespaces"]["means"]
+    findings = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
+    assert findings["namespaces"]["state"] == "note"
+    assert "unmask=ALL" in findings["namespaces"]["means"]
     assert up.returncode == 0, up.stderr
     assert json.loads(up.stdout)["received"] == 12
 
@@ -144,9 +144,9 @@ def test_without_a_proc_of_its_own_the_error_is_one_line(open_path: Path) -> Non
     (doctor, up) = run_all(
         covered(open_path, "/proc"), "doctor --json", "up bcube:2,1 --scheme brp --test pingall"
     )
-    found = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
-    assert found["namespaces"]["state"] == "missing"
-    remedy = found["namespaces"]["means"]
+    findings = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
+    assert findings["namespaces"]["state"] == "missing"
+    remedy = findings["namespaces"]["means"]
     assert "systempaths=unconfined" in remedy
     assert up.returncode == 2
     assert re.fullmatch(rf"dcnlab: .*: parts of /proc are covered: {re.escape(remedy)}\n", up.stderr)

@@ -82,8 +82,8 @@ def test_an_image_is_chosen_by_its_tag(tmp_path: Path) -> None:
     path = oci.write(
         tmp_path / "l", {"a": [files], "b": [files, files]}, Env=["A=b=c", "broken"], WorkingDir="/w"
     )
-    found = layout.read(path, "b")
-    assert (len(found.layers), found.env, found.folder) == (2, ("A=b=c",), "/w")
+    chosen = layout.read(path, "b")
+    assert (len(chosen.layers), chosen.env, chosen.folder) == (2, ("A=b=c",), "/w")
     for tag, says in (
         ("", "2 images: give oci:DIR:TAG, with a tag of a, b"),
         ("c", "no image c: its tags are a, b"),
@@ -140,15 +140,15 @@ def test_an_image_of_podman_becomes_a_layout_once(podman: Callable[..., str], tm
     identity = podman("pull", "--quiet", f"oci:{oci.write(tmp_path / 'l', {'v1': [files]}, Env=['A=b'])}:v1")
     podman("tag", identity, "localhost/dcnlab-test:v1")
     image = Image.parse("podman:dcnlab-test:v1")
-    found = engines.exported(image)
-    assert found == engines.exported(image)
-    read = layout.read(Path(found.folder), "")
+    exported = engines.exported(image)
+    assert exported == engines.exported(image)
+    read = layout.read(Path(exported.folder), "")
     assert (len(read.layers), read.env) == (1, ("A=b",))
     assert (cache.unpacked(read) / "srv/x").read_text() == "of podman"
     option = "h0=podman:dcnlab-test:v1,h1=/srv"
-    assert engines.of_option(option, images.parse(option)) == f"h0=oci:{found.folder},h1=/srv"
+    assert engines.of_option(option, images.parse(option)) == f"h0=oci:{exported.folder},h1=/srv"
     program = Program.of(["true"], image="podman:dcnlab-test:v1")
-    assert engines.of_program(program).image == f"oci:{found.folder}"
+    assert engines.of_program(program).image == f"oci:{exported.folder}"
     with pytest.raises(
         UsageError, match=r"podman:none: podman does not have it \(.*\): `podman pull none` first"
     ):
@@ -223,8 +223,8 @@ def test_upper_layers_replace_and_remove(unpack: Unpack) -> None:
         }
     )  # fmt: skip
     root = unpack(first, second)
-    found = [one for one in root.rglob("*") if one.is_symlink() or one.is_file()]
-    assert sorted(str(one.relative_to(root)) for one in found) == [
+    files = [one for one in root.rglob("*") if one.is_symlink() or one.is_file()]
+    assert sorted(str(one.relative_to(root)) for one in files) == [
         "bin/a", "etc/new", "file/in", "sbin", "usr/bin/tool",
     ]  # fmt: skip
     assert (root / "bin/a").read_bytes() == b"2"
@@ -326,12 +326,12 @@ def test_a_service_of_an_image_serves_the_network(lab: Lab) -> None:
 
 @pytest.mark.lab
 def test_a_program_alone_gets_an_image(lab: Lab, image: str, tmp_path: Path) -> None:
-    found = lab.popen("h0", ["cat", "index.html"], image=image)
-    assert (found.wait(60), found.output()) == (0, "from the image\n")
+    program = lab.popen("h0", ["cat", "index.html"], image=image)
+    assert (program.wait(60), program.output()) == (0, "from the image\n")
     (tmp_path / "bin").mkdir()
     shutil.copy(shutil.which("busybox") or "", tmp_path / "bin" / "busybox")
-    found = lab.popen("h0", ["busybox", "ls"], image=tmp_path)
-    assert (found.wait(60), set(found.output().split())) == (0, {"bin", "dev", "etc", "proc", "sys", "tmp"})
+    program = lab.popen("h0", ["busybox", "ls"], image=tmp_path)
+    assert (program.wait(60), set(program.output().split())) == (0, {"bin", "dev", "etc", "proc", "sys", "tmp"})
     assert {one.name for one in tmp_path.iterdir()} == {"bin"}
     with pytest.raises(UsageError, match="image: there is no folder /nowhere"):
         lab.popen("h0", ["true"], image="/nowhere")

@@ -352,12 +352,12 @@ def test_receivers_find_wrong_bits(lab: Lab) -> None:
     assert link.by == {"corrupt": "netem" if shaping.has_netem() else "delay line"}
     lab.serve("sender", "h1", ["python3", "-c", SENDS], ready="log:ready")
 
-    def found() -> bool:
+    def wrong_bits() -> bool:
         done = lab.run("h0", ["python3", "-c", RECEIVES, "h1"])
         assert done.stdout == "True\n", done
         return wrong_checksums(lab, "h0") > 0
 
-    poll(found, 120)
+    poll(wrong_bits, 120)
     lab.impair("h1", first, clear=True)
     assert lab.pingall().held
 

@@ -213,8 +213,8 @@ def test_nothing_gets_out_of_an_image(lab: Lab, tmp_path: Path) -> None:
     image = python_image(tmp_path / "image")
     lab.run("h1", ["sh", "-c", "sleep 7200 >/dev/null 2>&1 </dev/null &"])
     words = [PYTHON, "-S", "-c", ESCAPE, "h0-", str(lab.path)]
-    found = lab.popen("h0", words, image=image)
-    assert (found.wait(60), set(json.loads(found.output()))) == (
+    program = lab.popen("h0", words, image=image)
+    assert (program.wait(60), set(json.loads(program.output()))) == (
         0,
         {"foreign programs", "write /usr/escaped", "write /escaped"},  # its own first process, its own files
     )

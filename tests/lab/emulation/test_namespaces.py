@@ -30,8 +30,8 @@ def test_hosts_send_large_segments_where_links_are_not_shaped(options: dict[str,
 def test_no_node_of_a_lab_forwards_in_the_kernel() -> None:
     with Lab("fattree:2", "shortest") as lab:
         for node in ("h0", "s0"):
-            found = lab.run(node, ["cat", "/proc/sys/net/ipv4/ip_forward"])
-            assert found.stdout == "0\n"
+            done = lab.run(node, ["cat", "/proc/sys/net/ipv4/ip_forward"])
+            assert done.stdout == "0\n"
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["", "isolated"])
@@ -45,8 +45,8 @@ def test_hosts_have_names_of_their_own(lab: Lab) -> None:
     """Also in shells, which print them, and for programs that look their own address up."""
     addresses = {node.name: node.ipv4 for node in lab.nodes()}
     for node in ("h0", "h3", "h0"):
-        found = lab.run(node, ["bash", "-c", "hostname; echo $HOSTNAME; getent ahostsv4 $HOSTNAME"])
-        assert found.stdout.split()[:3] == [node, node, addresses[node]]
+        done = lab.run(node, ["bash", "-c", "hostname; echo $HOSTNAME; getent ahostsv4 $HOSTNAME"])
+        assert done.stdout.split()[:3] == [node, node, addresses[node]]
     assert os.uname().nodename not in ("h0", "h3")
 
 
@@ -95,8 +95,8 @@ def test_programs_change_no_setting_of_the_machine() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         for name in ("kernel/core_pattern", "vm/swappiness", "fs/file-max"):
             if Path("/proc/sys", name).exists():
-                found = lab.run("h0", ["sh", "-c", f"cat /proc/sys/{name} > /proc/sys/{name}"])
-                assert found.returncode != 0, name
+                done = lab.run("h0", ["sh", "-c", f"cat /proc/sys/{name} > /proc/sys/{name}"])
+                assert done.returncode != 0, name
         assert lab.run("h0", ["sh", "-c", "echo 7 > /proc/sys/net/ipv4/ip_default_ttl"]).returncode == 0
         listed = lab.run("h0", [sys.executable, "-m", "dcnlab.cli", "ps", "--json"])
         assert json.loads(listed.stdout) == []

@@ -25,8 +25,8 @@ def _without_controller(lab: Lab) -> None:
 def test_hosts_that_never_spoke_answer_without_a_controller(scheme: str) -> None:
     with Lab("fattree:4", scheme, supervise=False) as lab:
         _without_controller(lab)
-        found = lab.pingall()
-        assert (found.sent, found.received) == (240, 240)
+        pings = lab.pingall()
+        assert (pings.sent, pings.received) == (240, 240)
 
 
 def test_over_ipv6_as_well() -> None:

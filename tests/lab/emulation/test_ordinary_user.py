@@ -48,8 +48,8 @@ def test_all_pairs_ping(open_path: Path, topology: str, scheme: str) -> None:
         "pingall",
         "--json",
     ]
-    found = run(open_path, words)
-    assert found["received"] == found["sent"] > 0
+    answer = run(open_path, words)
+    assert answer["received"] == answer["sent"] > 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
@@ -70,8 +70,8 @@ def test_switches_reach_a_controller_outside(open_path: Path) -> None:
         "--json",
     ]
     with learning_switch() as port:
-        found = run(open_path, [*words, "--controller", f"remote:127.0.0.1:{port}"])
-    assert found["received"] == found["sent"] > 0
+        answer = run(open_path, [*words, "--controller", f"remote:127.0.0.1:{port}"])
+    assert answer["received"] == answer["sent"] > 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
@@ -106,25 +106,25 @@ def test_links_have_delay_and_loss(open_path: Path) -> None:
         "pingall",
         "--json",
     ]
-    found = run(open_path, [sys.executable, "-m", "dcnlab.cli", *words], codes=(0, 1))
-    assert found["received"] > 0
-    assert found["rtt_ms"]["p50"] >= 20  # two links there and two back, at least
+    answer = run(open_path, [sys.executable, "-m", "dcnlab.cli", *words], codes=(0, 1))
+    assert answer["received"] > 0
+    assert answer["rtt_ms"]["p50"] >= 20  # two links there and two back, at least
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
 def test_the_demonstration_runs(open_path: Path) -> None:
     """`make demo` after the installation."""
-    found = run(open_path, [sys.executable, "-m", "dcnlab.cli", "demo", "--topology", "bcube:2,1", "--json"])
-    assert found["info"]["links"] == 8
+    answer = run(open_path, [sys.executable, "-m", "dcnlab.cli", "demo", "--topology", "bcube:2,1", "--json"])
+    assert answer["info"]["links"] == 8
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
 def test_what_dies_comes_back(open_path: Path) -> None:
-    found = run(open_path, [sys.executable, "-c", DEATHS])
-    assert {name.partition(" ")[0] for name in found["restarts"]} == {
+    answer = run(open_path, [sys.executable, "-c", DEATHS])
+    assert {name.partition(" ")[0] for name in answer["restarts"]} == {
         "ovsdb-server", "ovs-vswitchd", "agent", "controller",
     }  # fmt: skip
-    assert found["violations"] == 0
+    assert answer["violations"] == 0
 
 
 def run(folder: Path, words: list[str], codes: tuple[int, ...] = (0,)) -> dict[str, Any]:

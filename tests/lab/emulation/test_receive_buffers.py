@@ -90,8 +90,8 @@ def test_a_daemon_that_starts_again_gets_them_again(lab: Lab) -> None:
 
 
 def test_doctor_says_what_labs_get() -> None:
-    found = {finding.what: finding for finding in checks.examine()}["receive buffers"]
-    assert (found.state, found.found) == ("ok", "8 MB per port of a userspace switch")
+    buffers = {finding.what: finding for finding in checks.examine()}["receive buffers"]
+    assert (buffers.state, buffers.found) == ("ok", "8 MB per port of a userspace switch")
 
 
 def test_labs_of_an_ordinary_user_get_what_the_machine_allows(open_path: Path) -> None:

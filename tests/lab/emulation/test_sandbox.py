@@ -34,15 +34,15 @@ def wait_until(condition: Callable[[], bool], timeout: float = 120.0) -> None:
 
 def processes_of(mark: str) -> list[int]:
     """The processes whose environment has the mark: everything that a command started."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 if f"DCNLAB_TEST={mark}\0".encode() in (entry / "environ").read_bytes() + b"\0":
-                    found.append(int(entry.name))
+                    pids.append(int(entry.name))
             except OSError:
                 continue
-    return found
+    return pids
 
 
 def outside() -> dict[str, list[str]]:
@@ -64,7 +64,7 @@ def test_killing_the_command_at_any_moment_leaves_nothing(moment: float | str) -
         env={**os.environ, "DCNLAB_TEST": mark},
     )  # fmt: skip
     if moment == "ready":
-        wait_until(lambda: any(found.alive for found in runtime.labs()))
+        wait_until(lambda: any(lab.alive for lab in runtime.labs()))
         wait_until(lambda: len(processes_of(mark)) >= 10)
     else:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -210,8 +210,8 @@ def test_concurrent_requests_are_independent() -> None:
         for _ in range(4):  # whichever is last, each has been waited for
             asked = [pool.submit(work, "h0", "s0") for work in (lab.fail, lab.restore)]
             for one in asked:
-                found = one.result()
-                assert found["detection_ms"] is None or found["detection_ms"] <= found["converged_ms"]
+                answer = one.result()
+                assert answer["detection_ms"] is None or answer["detection_ms"] <= answer["converged_ms"]
         lab.restore("h0", "s0")
         begun = [pool.submit(lab.begin, Stream("h0", "h3", every=0.01)) for _ in range(8)]
         streams = [one.result() for one in begun]

@@ -26,20 +26,20 @@ def labs() -> list[Any]:
     With ``--dist loadgroup`` labs of plain hosts run one after the other: all namespaces of a machine
     share one bounded table of neighbours (net.ipv4.neigh.default.gc_thresh3), which two of them overrun.
     """
-    found = cover.product() if os.environ.get("DCNLAB_CATALOGUE") == "all" else cover.cover()
+    pairs = cover.product() if os.environ.get("DCNLAB_CATALOGUE") == "all" else cover.cover()
     alone = [pytest.mark.xdist_group("plain hosts")]
     return [
         pytest.param(*pair, marks=alone if kind(pair[0]) == "plain hosts" else [], id=" ".join(pair))
-        for pair in found
+        for pair in pairs
     ]
 
 
 @pytest.mark.parametrize(("topology", "scheme"), labs())
 def test_all_pairs_ping(topology: str, scheme: str) -> None:
     with Lab(topology, scheme) as lab:
-        found = lab.pingall()
-        assert found.sent > 0
-        assert found.lost == []
+        pings = lab.pingall()
+        assert pings.sent > 0
+        assert pings.lost == []
         for node in lab.nodes():
             if node["kind"] == "switch":
                 assert lab.tables(node["name"])["equal"], node["name"]

@@ -87,10 +87,10 @@ def test_install_prints_the_command_of_other_package_managers(tmp_path: Path) ->
 def test_root_of_a_container_learns_what_it_lacks(lacking: str, refused: str) -> None:
     words = ["setpriv", "--bounding-set", f"-{lacking}", sys.executable, "-m", "dcnlab.cli"]
     done = subprocess.run([*words, "doctor", "--json"], capture_output=True, text=True, check=False)
-    found = {finding["what"]: finding for finding in json.loads(done.stdout)}["namespaces"]
-    assert (found["state"], found["found"]) == ("missing", refused)
+    namespaces = {finding["what"]: finding for finding in json.loads(done.stdout)}["namespaces"]
+    assert (namespaces["state"], namespaces["found"]) == ("missing", refused)
     up = [*words, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall"]
     launch = subprocess.run(up, capture_output=True, text=True, check=False)
-    for text in (found["means"], launch.stderr):
+    for text in (namespaces["means"], launch.stderr):
         assert "give the container the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW" in text
     assert (launch.returncode, launch.stderr.count("\n")) == (2, 1)

@@ -59,24 +59,24 @@ def succeed(folder: Path, *words: str) -> str:
 
 
 def test_offline_commands_run_our_files(folder: Path) -> None:
-    found = json.loads(succeed(folder, PROGRAM, "evaluate", "bcube:2,1", "--scheme", "brp", "--json"))
-    assert found["servers"] == 4
+    answer = json.loads(succeed(folder, PROGRAM, "evaluate", "bcube:2,1", "--scheme", "brp", "--json"))
+    assert answer["servers"] == 4
     words = ("compare", "--topologies", "bcube:2,1", "--schemes", "brp,wmgr", "--workers", "1", "--json")
     assert [row["delivered"] for row in json.loads(succeed(folder, PROGRAM, *words))] == [1, 1]
 
 
 def test_python_dash_m_leaves_the_folder_out(folder: Path) -> None:
     (folder / "dcnlab.py").unlink()  # Python finds this one before we can do anything about it
-    found = json.loads(succeed(folder, sys.executable, "-m", "dcnlab", "evaluate", "bcube:2,1", "--json"))
-    assert found["servers"] == 4
+    answer = json.loads(succeed(folder, sys.executable, "-m", "dcnlab", "evaluate", "bcube:2,1", "--json"))
+    assert answer["servers"] == 4
 
 
 @pytest.mark.lab
 def test_labs_and_scenarios_run_our_files(folder: Path) -> None:
-    found = json.loads(
+    answer = json.loads(
         succeed(folder, PROGRAM, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall", "--json")
     )
-    assert (found["sent"], found["received"]) == (12, 12)
+    assert (answer["sent"], answer["received"]) == (12, 12)
     (folder / "scenario.yaml").write_text(SCENARIO)
     assert json.loads(succeed(folder, PROGRAM, "run", "scenario.yaml", "--json"))["held"] is True
 

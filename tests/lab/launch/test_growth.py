@@ -47,12 +47,12 @@ def test_no_process_grows(lab: Lab) -> None:
     def grown(
         before: dict[int, tuple[str, int, int]], after: dict[int, tuple[str, int, int]]
     ) -> dict[int, str]:
-        found = {}
+        larger = {}
         for pid, (name, memory, descriptors) in after.items():
             limit = SESSION if pid in sessions else DATABASE if name == "ovsdb-server" else OTHERS
             if memory - before[pid][1] >= limit or descriptors > before[pid][2] + 2:
-                found[pid] = f"{name}: {before[pid]}, then {after[pid]}"
-        return found
+                larger[pid] = f"{name}: {before[pid]}, then {after[pid]}"
+        return larger
 
     before, after = change(WARM_UP), change(ROUNDS)
     assert before.keys() == after.keys()

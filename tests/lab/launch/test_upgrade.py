@@ -99,7 +99,7 @@ def test_a_lab_of_an_earlier_commit_answers_or_says_that_it_is_older(back: int, 
     with launched(used):
         put(ROOT, used)
         for words in COMMANDS:
-            found = run(used, words)
-            told = upgrade.NOTE in found or "was replaced" in found
-            unexpected = [kind for kind in ("Attribute", "Import", "Key", "Type") if f"{kind}Error" in found]
-            assert told or not unexpected, (words, found)
+            output = run(used, words)
+            told = upgrade.NOTE in output or "was replaced" in output
+            unexpected = [kind for kind in ("Attribute", "Import", "Key", "Type") if f"{kind}Error" in output]
+            assert told or not unexpected, (words, output)

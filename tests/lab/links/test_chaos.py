@@ -52,9 +52,9 @@ def dcnlab(*words: object) -> subprocess.CompletedProcess[str]:
 def test_labs_hold(topology: str, options: tuple[object, ...]) -> None:
     done = lines.dcnlab("chaos", topology, *map(str, options), "--steps", "4", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout)
-    assert (found["held"], found["steps"], found["violated"], found["scenario"]) == (True, 4, [], "")
-    assert found["pings"] >= 4 * 12
+    answer = json.loads(done.stdout)
+    assert (answer["held"], answer["steps"], answer["violated"], answer["scenario"]) == (True, 4, [], "")
+    assert answer["pings"] >= 4 * 12
 
 
 def test_a_fault_is_shrunk_to_a_scenario_that_shows_it(tmp_path: Path) -> None:
@@ -66,13 +66,13 @@ def test_a_fault_is_shrunk_to_a_scenario_that_shows_it(tmp_path: Path) -> None:
         "--shrink", 12, "--within", 10, "--save", scenario, "--json",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    assert found["repeated"]
-    assert "wrong_tables" in found["violated"]
-    faults = [fault for step in found["shrunk"] for fault in step]
+    answer = json.loads(done.stdout)
+    assert answer["repeated"]
+    assert "wrong_tables" in answer["violated"]
+    faults = [fault for step in answer["shrunk"] for fault in step]
     assert 1 <= len(faults) <= 2
     assert all(fault.startswith("fail ") for fault in faults), faults
-    assert found["scenario"] == scenario.read_text()
+    assert answer["scenario"] == scenario.read_text()
     again = dcnlab("run", scenario, "--json")
     assert again.returncode == 1, again.stderr
     assert not all(one["held"] for one in json.loads(again.stdout)["expect"])

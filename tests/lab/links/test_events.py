@@ -127,14 +127,14 @@ def test_a_follower_sees_what_happens_and_the_end(lab: Lab) -> None:
     finally:
         other.stop()
     out, errors = following.communicate(timeout=120)
-    found = [json.loads(line) for line in out.splitlines()]
+    records = [json.loads(line) for line in out.splitlines()]
     assert (following.returncode, errors) == (0, "")
-    ended = next(value for value in found if value["kind"] == "process-ended")
+    ended = next(value for value in records if value["kind"] == "process-ended")
     assert ended["process"] == "agent"
     assert ended["nodes"][0].startswith("h")
-    assert found[-1]["state"] == "ending"
-    assert [value["number"] for value in found] == list(range(2, len(found) + 2))
-    assert all(Record.from_json(value).event.text() == value["text"] for value in found)
+    assert records[-1]["state"] == "ending"
+    assert [value["number"] for value in records] == list(range(2, len(records) + 2))
+    assert all(Record.from_json(value).event.text() == value["text"] for value in records)
 
 
 def test_the_command_prints_lines_or_one_value(lab: Lab) -> None:

@@ -31,8 +31,8 @@ def lab() -> Iterator[Lab]:
 def holds_before_and_after(lab: Lab) -> Iterator[None]:
     assert check(lab).held
     yield
-    found = check(lab)
-    assert found.held, list(found.notes())
+    checked = check(lab)
+    assert checked.held, list(checked.notes())
 
 
 def check(lab: Lab) -> InvariantsResult:
@@ -61,8 +61,8 @@ def entry(lab: Lab, switch: str, match: str, actions: str) -> Iterator[None]:
 
 
 def test_an_intact_lab_holds(lab: Lab) -> None:
-    found = check(lab)
-    assert (found.asked, found.violations, found.violated) == (12, 0, ())
+    checked = check(lab)
+    assert (checked.asked, checked.violations, checked.violated) == (12, 0, ())
     done = subprocess.run([*DCNLAB, "invariants", lab.config.name, "--json"], capture_output=True, check=False)
     assert done.returncode == 0
     assert json.loads(done.stdout)["held"] is True
@@ -70,18 +70,18 @@ def test_an_intact_lab_holds(lab: Lab) -> None:
 
 def test_what_is_cut_off_need_not_answer(lab: Lab) -> None:
     lab.fail("h0")
-    found = check(lab)
-    assert found.held, list(found.notes())
-    assert found.asked == 12
+    checked = check(lab)
+    assert checked.held, list(checked.notes())
+    assert checked.asked == 12
     lab.restore("h0")
 
 
 def test_lost_packets(lab: Lab) -> None:
     with entry(lab, "s1", f"nw_dst={address(lab, 'h1')},icmp_type=8", "drop"):
-        found = check(lab)
-        assert found.violated == ("lost", "wrong_tables", "unproved")
-        assert found.lost == [(f"h{number}", "h1") for number in (0, 2, 3)]
-        assert found.wrong_tables == ["s1"]
+        checked = check(lab)
+        assert checked.violated == ("lost", "wrong_tables", "unproved")
+        assert checked.lost == [(f"h{number}", "h1") for number in (0, 2, 3)]
+        assert checked.wrong_tables == ["s1"]
         done = subprocess.run(
             [*DCNLAB, "invariants", lab.config.name], capture_output=True, text=True, check=False
         )
@@ -98,9 +98,9 @@ def test_packets_that_arrive_twice(lab: Lab) -> None:
         f"nw_dst={address(lab, 'h1')},icmp_type=8",
         f"set_field:{mac}->eth_dst,output:{out},output:{out}",
     ):
-        found = check(lab)
-    assert found.violated == ("duplicated", "wrong_tables")
-    assert "h0 -> h1 (request): 2 times at h1" in found.duplicated
+        checked = check(lab)
+    assert checked.violated == ("duplicated", "wrong_tables")
+    assert "h0 -> h1 (request): 2 times at h1" in checked.duplicated
 
 
 def test_packets_that_a_wrong_server_gets(lab: Lab) -> None:
@@ -109,9 +109,9 @@ def test_packets_that_a_wrong_server_gets(lab: Lab) -> None:
     outward = next(one for one in lab.stats().ports if one.switch == "s1" and one.to.startswith("s"))
     match = f"in_port={mine},nw_src={other},icmp_type=0"
     with entry(lab, "s1", match, f"in_port,output:{outward.port}"):
-        found = check(lab)
-    assert "misdelivered" in found.violated
-    assert any(line.endswith("(reply): at h1") for line in found.misdelivered)
+        checked = check(lab)
+    assert "misdelivered" in checked.violated
+    assert any(line.endswith("(reply): at h1") for line in checked.misdelivered)
 
 
 def test_packets_that_circulate(lab: Lab) -> None:
@@ -122,9 +122,9 @@ def test_packets_that_circulate(lab: Lab) -> None:
         entry(lab, there, f"in_port={back},{match}", "in_port"),
         entry(lab, "s1", f"in_port={forth},{match}", "in_port"),
     ):
-        found = check(lab)
-    assert "loops" in found.violated
-    assert any("-> h1 (request): " in line for line in found.loops)
+        checked = check(lab)
+    assert "loops" in checked.violated
+    assert any("-> h1 (request): " in line for line in checked.loops)
 
 
 def test_answers_without_a_path(lab: Lab) -> None:
@@ -133,20 +133,20 @@ def test_answers_without_a_path(lab: Lab) -> None:
     lab.fail("h1")
     assert lab.run("h0", ["ip", "address", "add", theirs, "dev", "lo"]).returncode == 0
     try:
-        found = check(lab)
+        checked = check(lab)
     finally:
         lab.run("h0", ["ip", "address", "del", theirs, "dev", "lo"])
         lab.restore("h1")
-    assert found.unexpected == [("h0", "h1")]
+    assert checked.unexpected == [("h0", "h1")]
 
 
 def test_a_lab_that_cannot_converge_says_why(lab: Lab) -> None:
     lab.pause("controller")
     try:
         subprocess.run([*DCNLAB, "fail", lab.config.name, "link", "h0", "s0"], capture_output=True, check=False)
-        found = lab.measure(Invariants(within=0.5))
+        checked = lab.measure(Invariants(within=0.5))
     finally:
         lab.restart("controller")
         lab.restore("h0", "s0")
-    assert found.violated[0] == "unsettled"
-    assert "controller" in found.unsettled
+    assert checked.violated[0] == "unsettled"
+    assert "controller" in checked.unsettled

@@ -55,8 +55,8 @@ def test_journal_info_page_and_tables_agree_after_random_failures(
         for step in itertools.islice(plan.steps(possible, seed), STEPS):
             for fault in step:
                 follow(lab, fault)
-            found = lab.measure(Invariants(within=60))
-            assert found.held, [*map(str, step), *found.notes()]
+            checked = lab.measure(Invariants(within=60))
+            assert checked.held, [*map(str, step), *checked.notes()]
             records = list(lab.events())
             told, info = down_by(records), lab.info().down
             page = state(lab)["down"]

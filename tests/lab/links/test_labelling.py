@@ -15,13 +15,13 @@ def test_offline_labels_survive_cuts() -> None:
     words = ("bcube:3,1", "--root", "s0", "--cut", "link:h4-s1", "--cut", "node:s0", "--json")
     done = dcnlab("label", *words)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["nodes"], found["root"]) == (15, "s0")
-    assert [row["what"] for row in found["rounds"]] == ["start", "cut link:h4-s1", "cut node:s0"]
-    assert [(row["equal"], row["lost"]) for row in found["rounds"]] == [(True, 0)] * 3
+    answer = json.loads(done.stdout)
+    assert (answer["nodes"], answer["root"]) == (15, "s0")
+    assert [row["what"] for row in answer["rounds"]] == ["start", "cut link:h4-s1", "cut node:s0"]
+    assert [(row["equal"], row["lost"]) for row in answer["rounds"]] == [(True, 0)] * 3
     # Once the root is gone, 14 nodes can still reach each other; the time is the patience and a wave.
-    assert [row["pairs"] for row in found["rounds"]] == [15 * 14, 15 * 14, 14 * 13]
-    assert found["rounds"][0]["ms"] < 1 < 20 < found["rounds"][2]["ms"] < 21
+    assert [row["pairs"] for row in answer["rounds"]] == [15 * 14, 15 * 14, 14 * 13]
+    assert answer["rounds"][0]["ms"] < 1 < 20 < answer["rounds"][2]["ms"] < 21
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ def names(lab: Lab, kind: str) -> list[str]:
 
 
 def test_every_pair_pings(lab: Lab) -> None:
-    found = lab.pingall()
+    pings = lab.pingall()
     servers = len(names(lab, "server"))
-    assert found.sent == servers * (servers - 1)
-    assert found.lost == []
+    assert pings.sent == servers * (servers - 1)
+    assert pings.lost == []
 
 
 def test_tables_are_installed_as_predicted(lab: Lab) -> None:

@@ -58,9 +58,9 @@ def links_of(records: Sequence[Record], link: int) -> list[LinkChanged]:
 
 @pytest.fixture
 def following() -> Iterator[Following]:
-    found = Following()
-    yield found
-    found.driver.stop()
+    started = Following()
+    yield started
+    started.driver.stop()
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["carrier", "silence"])), ids=" before ".join)

@@ -23,11 +23,11 @@ def test_lost_requests_hold_up_no_others_and_are_counted_as_done() -> None:
         answered = time.monotonic() - begun
         lab.ask("fail", kind="node", names=["h0"])
         begun = time.monotonic()
-        found = lab.measure(Ping(timeout=_PATIENCE), heard.append)
+        pings = lab.measure(Ping(timeout=_PATIENCE), heard.append)
         took = time.monotonic() - begun
-    assert sorted(found.lost) == sorted(
+    assert sorted(pings.lost) == sorted(
         pair for n in range(1, 16) for pair in (("h0", f"h{n}"), (f"h{n}", "h0"))
     )
-    assert heard[-1]["done"] == heard[-1]["of"] == found.sent == 240
+    assert heard[-1]["done"] == heard[-1]["of"] == pings.sent == 240
     # Four at a time, 30 lost requests would take 30 / 4 times as long as one, beside those answered.
     assert _PATIENCE < took < 15 * _PATIENCE / 4 + 3 * answered

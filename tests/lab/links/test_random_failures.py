@@ -20,8 +20,8 @@ pytestmark = pytest.mark.lab
 
 def connected(fabric: Fabric, down: set[int]) -> list[list[str]]:
     """All ordered pairs of servers that a way over live links joins, by networkx."""
-    found = nx.connected_components(graph(fabric, LinkState(frozenset(down))))
-    pieces = ([v for v in piece if v < fabric.servers] for piece in found)
+    components = nx.connected_components(graph(fabric, LinkState(frozenset(down))))
+    pieces = ([v for v in piece if v < fabric.servers] for piece in components)
     pairs = (pair for piece in pieces for pair in itertools.permutations(sorted(piece), 2))
     return [[fabric.name(a), fabric.name(b)] for a, b in pairs]
 

@@ -26,17 +26,17 @@ LINKS = {"torus:4x4": ("h0", "h4"), "bcube:4,1": ("h0", "s4"), "fattree:4": ("s0
 def test_nodes_follow_in_turns_and_the_cost_is_told(spec: str, scheme: str) -> None:
     with Lab(spec, scheme, name="ordered", update_order="loop-free") as lab:
         for change in (lab.fail, lab.restore):
-            found = change(*LINKS[spec])
-            assert found.turns > 1
-            assert 0 < found.order_ms <= found.converged_ms
+            changed = change(*LINKS[spec])
+            assert changed.turns > 1
+            assert 0 < changed.order_ms <= changed.converged_ms
             assert lab.verify().held
             assert lab.pingall().held
         events = [record.event for record in lab.events() if isinstance(record.event, ChangedInOrder)]
-        assert [event.turns for event in events] == [found.turns] * 2
+        assert [event.turns for event in events] == [changed.turns] * 2
         shown = subprocess.run(
             [*DCNLAB, "fail", lab.config.name, "link", *LINKS[spec]], capture_output=True, text=True, check=True
         )
-        assert f"in {found.turns} turns that took" in shown.stdout
+        assert f"in {changed.turns} turns that took" in shown.stdout
         counts = lab.stats().servers.values()
         assert not any("TTL" in counter and number for one in counts for counter, number in one.items())
 

@@ -26,8 +26,8 @@ STEPS = 8
 def lab(three: Machines) -> Iterator[Lab]:
     lab_name = name()
     three.launched(lab_name, "bcube:4,1", "--scheme", "brp")
-    with attached(lab_name) as found:
-        yield found
+    with attached(lab_name) as attached_lab:
+        yield attached_lab
 
 
 def test_an_end_of_a_link_to_another_machine_that_its_host_has_deleted_comes_back(lab: Lab) -> None:

@@ -25,10 +25,10 @@ from tests.lab.machines import assert_lost, attached, name, nothing_left
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
     """The socket of a server in this process."""
-    found = tmp_path / "machine"
-    threading.Thread(target=unix_socket.serve, args=(found, "127.0.0.1"), daemon=True).start()
-    until(found.is_socket)
-    return found
+    socket_path = tmp_path / "machine"
+    threading.Thread(target=unix_socket.serve, args=(socket_path, "127.0.0.1"), daemon=True).start()
+    until(socket_path.is_socket)
+    return socket_path
 
 
 def test_a_machine_describes_itself_to_its_owner_only(path: Path) -> None:
@@ -42,8 +42,8 @@ def test_connections_that_end_take_nothing_from_others(path: Path) -> None:
     """The number of a descriptor that was closed is the next connection's, and answers are for who asks."""
     transport = connect(f"unix:{path}")
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: transport.workers(), range(400)))
-    assert {workers[0].address for workers in found} == {"127.0.0.1"}
+        answers = list(pool.map(lambda _: transport.workers(), range(400)))
+    assert {workers[0].address for workers in answers} == {"127.0.0.1"}
     until(lambda: not [thread for thread in threading.enumerate() if thread.name == "machine"])
 
 

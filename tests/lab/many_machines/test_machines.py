@@ -134,11 +134,11 @@ def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
     """One Config and one ACK over each torus link, within a machine or between two; again with a
     machine whose servers were launched again with the addresses that they had."""
     launched, again = info["aacm"], lab.reconfigure()
-    for found in (launched, again):
-        assert found["frames"]["config"] == 32
-        assert found["frames"]["config ack"] >= 32  # more if a Config was retransmitted
-        assert found["servers"].keys() == {f"h{number}" for number in range(16)}
-        assert 0 <= max(found["servers"].values()) <= found["ms"] + 0.001
+    for outcome in (launched, again):
+        assert outcome["frames"]["config"] == 32
+        assert outcome["frames"]["config ack"] >= 32  # more if a Config was retransmitted
+        assert outcome["servers"].keys() == {f"h{number}" for number in range(16)}
+        assert 0 <= max(outcome["servers"].values()) <= outcome["ms"] + 0.001
     events = [record.event for record in lab.events(kinds=["configured"])]
     assert [event.to_json()["servers"] for event in events] == [launched["servers"], again.servers]
     end_part(lab, 1)
@@ -156,8 +156,8 @@ def reported(lab: Lab) -> set[int]:
 def lab(three: Machines) -> Iterator[Lab]:
     lab_name = name()
     three.launched(lab_name, "bcube:4,1", "--scheme", "brp", "--sflow", "h15")
-    with attached(lab_name) as found:
-        yield found
+    with attached(lab_name) as attached_lab:
+        yield attached_lab
 
 
 def test_all_pairs_of_a_bcube_answer(lab: Lab) -> None:
@@ -218,10 +218,10 @@ def test_measurements_cross_machines(lab: Lab) -> None:
 
 
 def test_data_is_replicated_to_servers_of_all_machines(lab: Lab) -> None:
-    found = lab.replicate("h0", ("h1", "h6", "h15"), size=300_000)
-    assert found.held
-    assert found.pipeline is not None
-    for transfer in (found.complete_graph, found.pipeline):
+    replicated = lab.replicate("h0", ("h1", "h6", "h15"), size=300_000)
+    assert replicated.held
+    assert replicated.pipeline is not None
+    for transfer in (replicated.complete_graph, replicated.pipeline):
         assert [*transfer.sha256] == ["h0", "h1", "h6", "h15"]
         assert transfer.seconds > 0
 
@@ -234,15 +234,15 @@ def test_keys_are_on_all_machines(lab: Lab) -> None:
         holders = lab.put(key, value, replicas=3, origin=origin)
         assert [place.bytes for place in lab.where(key, b)][:3] == [len(value)] * 3
         assert lab.find(key, a) == (holders[0], value)
-    assert {found.key for found in lab.keys(b)} == {"colour", "taste"}
+    assert {entry.key for entry in lab.keys(b)} == {"colour", "taste"}
     lab.delete("colour", b)
     assert lab.get("colour", a) is None
 
 
 def test_flows_cross_machines(lab: Lab) -> None:
-    found = lab.traffic("permutation", sizes="fixed:20K", timeout=60)
-    assert (found.held, found.flows, found.failed) == (True, 16, 0)
-    assert 0 < found.fct_median_ms <= found.fct_p99_ms
+    flows = lab.traffic("permutation", sizes="fixed:20K", timeout=60)
+    assert (flows.held, flows.flows, flows.failed) == (True, 16, 0)
+    assert 0 < flows.fct_median_ms <= flows.fct_p99_ms
     with pytest.raises(UsageError, match="no congestion control nonesuch"):
         lab.traffic("permutation", cc="nonesuch")
 
@@ -297,9 +297,9 @@ def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:
     assert [step["node"] for step in steps] == lab.route(a, b)
     assert [step["installed"] for step in steps] == [None if step["node"][0] == "h" else True for step in steps]
     names = [node["name"] for node in lab.nodes()]
-    found = lab.stats()
-    assert [*found.servers, *(one.switch for one in found.switches)] == names
-    assert list(dict.fromkeys(port.switch for port in found.ports)) == [
+    stats = lab.stats()
+    assert [*stats.servers, *(one.switch for one in stats.switches)] == names
+    assert list(dict.fromkeys(port.switch for port in stats.ports)) == [
         name for name in names if name[0] == "s"
     ]
     assert {name.split(" ")[0] for name in lab.overruns().places} >= {a, b}
@@ -308,14 +308,14 @@ def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:
 def test_what_must_hold_is_checked_on_all_machines(lab: Lab) -> None:
     """Also with a cut link, and with an entry too many in a switch of another machine."""
     lab.fail(*cut_link(lab.info()))
-    found = lab.invariants(within=TIMEOUT)
-    assert (found.asked, found.violations, found.unsettled) == (240, 0, "")
+    checked = lab.invariants(within=TIMEOUT)
+    assert (checked.asked, checked.violations, checked.unsettled) == (240, 0, "")
     lab.restore(*cut_link(lab.info()))
     far = registry.fabric("bcube:4,1").name(max(nodes_of(lab, 2)))
     control = ["ovs-ofctl", "-O", "OpenFlow13"]
     assert lab.run(far, [*control, "add-flow", far, "dl_type=0x88b5,actions=drop"]).returncode == 0
-    found = lab.invariants(within=TIMEOUT, most=20)
-    assert (found.violated, found.wrong_tables) == (("wrong_tables",), [far])
+    checked = lab.invariants(within=TIMEOUT, most=20)
+    assert (checked.violated, checked.wrong_tables) == (("wrong_tables",), [far])
     assert lab.run(far, [*control, "del-flows", far, "dl_type=0x88b5"]).returncode == 0
 
 

@@ -58,8 +58,8 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60) as connection
 def lab(workers: Cluster) -> Iterator[Lab]:
     lab_name = name()
     workers.launched(lab_name, "bcube:4,1", "--scheme", "brp")
-    with attached(lab_name) as found:
-        yield found
+    with attached(lab_name) as attached_lab:
+        yield attached_lab
 
 
 def test_without_the_key_nobody_launches(workers: Cluster, tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Machines, t
     lab = Lab.attach(lab_name)
     assert lab.pingall().received == 12
     with contextlib.suppress(UsageError):  # a kernel without Multipath TCP
-        found = lab.mptcp("h0", "h3", seconds=0.2)
-        assert found.paths == found.mptcp.subflows == 2
+        compared = lab.mptcp("h0", "h3", seconds=0.2)
+        assert compared.paths == compared.mptcp.subflows == 2
     for server, port in (("h0", 18080), ("h3", 18081)):
         reaches_the_outside(three, lab, server, port)
     sends_after_the_server_has_ended(three, lab, "h3", 18082)

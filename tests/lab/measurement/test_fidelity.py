@@ -49,32 +49,32 @@ def waiting(seconds: float, turns: int = 1000) -> Observation:
 
 
 def test_an_idle_machine_spoils_nothing() -> None:
-    found = judge([IDLE], Timed((100.0,), (1.0,), (2.0,)), PASSED)
-    assert (found.valid, found.text, found.helps) == (True, "valid", [])
+    verdict = judge([IDLE], Timed((100.0,), (1.0,), (2.0,)), PASSED)
+    assert (verdict.valid, verdict.text, verdict.helps) == (True, "valid", [])
 
 
 def test_the_bound_of_delays_is_the_wait_at_each_node_twice() -> None:
-    found = judge([waiting(1.0)], Timed(delays=(10.0,)), PASSED)
-    assert found.delay_bound_ms == pytest.approx(2 * 3 * 1.0 / TOLERANCE, rel=0.05)
-    assert found.text == "machine-limited: 83% of time without a processor; delays under 120 ms mean nothing"
+    verdict = judge([waiting(1.0)], Timed(delays=(10.0,)), PASSED)
+    assert verdict.delay_bound_ms == pytest.approx(2 * 3 * 1.0 / TOLERANCE, rel=0.05)
+    assert verdict.text == "machine-limited: 83% of time without a processor; delays under 120 ms mean nothing"
 
 
 def test_the_delay_line_is_passed_at_each_link_that_delays() -> None:
     """Also where programs, which are many, mostly wait for nothing."""
     parts = {**IDLE.parts, DELAYS: PartSeen(0.001, 0.0011, 10, 0.1)}
     seen = dataclasses.replace(IDLE, parts=parts)
-    found = judge([seen], Timed(delays=(8.8,)), dataclasses.replace(PASSED, delays=8))
-    assert found.delay_bound_ms == pytest.approx(8 * 0.11 / TOLERANCE, rel=0.05)
-    assert not found.valid
+    verdict = judge([seen], Timed(delays=(8.8,)), dataclasses.replace(PASSED, delays=8))
+    assert verdict.delay_bound_ms == pytest.approx(8 * 0.11 / TOLERANCE, rel=0.05)
+    assert not verdict.valid
     assert judge([seen], Timed(delays=(8.8,)), PASSED).valid
 
 
 def test_the_bound_of_rates_is_the_rate_by_the_load() -> None:
-    found = judge([waiting(0.8)], Timed(rates=(90.0,)), PASSED)
-    assert (found.busiest, found.load_percent, found.rate_bound_mbps) == (AGENTS, 90.0, 100.0)
-    assert "rates above 100 Mb/s mean nothing" in found.text
-    assert any(one.startswith("--fast-path on") for one in found.helps)
-    assert any(one.startswith("--rate 85Mbit") for one in found.helps)
+    verdict = judge([waiting(0.8)], Timed(rates=(90.0,)), PASSED)
+    assert (verdict.busiest, verdict.load_percent, verdict.rate_bound_mbps) == (AGENTS, 90.0, 100.0)
+    assert "rates above 100 Mb/s mean nothing" in verdict.text
+    assert any(one.startswith("--fast-path on") for one in verdict.helps)
+    assert any(one.startswith("--rate 85Mbit") for one in verdict.helps)
 
 
 @given(st.lists(shares, min_size=1, max_size=4), st.floats(0.1, 1000), st.floats(0.01, 1000))
@@ -95,15 +95,15 @@ def test_more_waiting_never_makes_a_figure_valid(a: float, b: float, rate: float
 
 @given(shares, st.floats(0.01, 1e4))
 def test_a_delay_is_valid_from_the_bound_on(wait: float, delay: float) -> None:
-    found = judge([waiting(wait)], Timed(delays=(delay,)), PASSED)
+    verdict = judge([waiting(wait)], Timed(delays=(delay,)), PASSED)
     added = 2 * 3 * wait
-    assert found.valid == (delay >= added / TOLERANCE)
+    assert verdict.valid == (delay >= added / TOLERANCE)
 
 
 @given(shares)
 def test_a_rate_is_the_machine_s_where_a_thread_is_busy(wait: float) -> None:
-    found = judge([waiting(wait)], Timed(rates=(10.0,)), PASSED)
-    assert found.valid == (0.1 + wait < SATURATED)
+    verdict = judge([waiting(wait)], Timed(rates=(10.0,)), PASSED)
+    assert verdict.valid == (0.1 + wait < SATURATED)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +117,15 @@ def test_a_rate_is_the_machine_s_where_a_thread_is_busy(wait: float) -> None:
     ],
 )  # fmt: skip
 def test_losses_pace_late_timers_and_queues_count(seen: Observation, timed: Timed, said: str) -> None:
-    found = judge([seen], timed, PASSED)
-    assert not found.valid
-    assert said in found.text
+    verdict = judge([seen], timed, PASSED)
+    assert not verdict.valid
+    assert said in verdict.text
 
 
 def test_time_of_others_is_named() -> None:
     busy = dataclasses.replace(waiting(0.8), busy=2.0, stolen=0.4)
-    found = judge([busy], Timed(delays=(1.0,)), PASSED)
-    assert found.helps[:2] == [
+    verdict = judge([busy], Timed(delays=(1.0,)), PASSED)
+    assert verdict.helps[:2] == [
         "other programs used 90% of the processors: end them",
         "the hypervisor took 20% of the processors: use a machine of your own",
     ]
@@ -194,16 +194,16 @@ def test_the_watcher_tells_the_delay_line_from_programs() -> None:
 @pytest.mark.lab
 def test_results_have_a_verdict_in_python_json_tables_and_the_journal() -> None:
     with Lab("bcube:2,1", scheme="brp") as lab:
-        found = lab.ping()
-        assert found.verdict is not None
-        assert found.verdict.valid == (found.verdict.text == "valid")
-        assert found.to_json()["verdict"] == dataclasses.asdict(found.verdict)
-        assert any(line == f"verdict: {found.verdict.text}" for line in found.lines())
+        pings = lab.ping()
+        assert pings.verdict is not None
+        assert pings.verdict.valid == (pings.verdict.text == "valid")
+        assert pings.to_json()["verdict"] == dataclasses.asdict(pings.verdict)
+        assert any(line == f"verdict: {pings.verdict.text}" for line in pings.lines())
         assert lab.stream("h0", "h3", seconds=0.3).verdict is not None
         assert lab.counters().verdict is None
         assert "verdict" not in lab.counters().to_json()
         ended = [one for one in lab.events() if one.kind == "measurement-ended"]
-        assert ended[0].event.figures["verdict"] == found.verdict.text
+        assert ended[0].event.figures["verdict"] == pings.verdict.text
         watcher = watchers(lab)
         assert len(watcher) == 1
         lab.run("h0", ["kill", watcher[0]])
@@ -222,10 +222,10 @@ def watchers(lab: Lab) -> list[str]:
 def test_a_scenario_can_demand_a_verdict(tmp_path: Path) -> None:
     from dcnlab import run_scenario
 
-    found = run_scenario(
+    result = run_scenario(
         {"topology": "bcube:2,1", "scheme": "brp", "traffic": [{"ping": "all"}], "expect": ["valid"]}
     ).to_json()
-    limited = found["results"]["lab"]["machine_limited"]
-    assert found["held"] == (limited == 0)
-    assert (found["results"]["ping"]["verdict"] == "valid") == (limited == 0)
-    assert any("machine-limited" in line for line in found["warnings"]) == bool(limited)
+    limited = result["results"]["lab"]["machine_limited"]
+    assert result["held"] == (limited == 0)
+    assert (result["results"]["ping"]["verdict"] == "valid") == (limited == 0)
+    assert any("machine-limited" in line for line in result["warnings"]) == bool(limited)

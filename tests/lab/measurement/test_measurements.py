@@ -158,9 +158,9 @@ def test_eight_run_iperf_to_one_server_at_once_beside_programs_that_listen(lab: 
         assert listener.stdout.readline() == "taken\n"
         sources = ["h0", "h1", "h2"] * 3
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(lambda source: lab.iperf(source, "h3", seconds=1), sources[:8]))
+            results = list(threads.map(lambda source: lab.iperf(source, "h3", seconds=1), sources[:8]))
         listener.communicate(timeout=60)
-    assert all(one.mbps > 0 for one in found)
+    assert all(one.mbps > 0 for one in results)
 
 
 @pytest.mark.lab

@@ -86,16 +86,16 @@ def test_flows_use_every_core_of_a_fat_tree_and_take_about_as_long_as_predicted(
         for _ in range(3):
             before = carried(lab)
             with Quiet() as machine:
-                found = lab.traffic("permutation", sizes="fixed:100K", count=8, timeout=120.0)
+                measured = lab.traffic("permutation", sizes="fixed:100K", count=8, timeout=120.0)
             sent = [after - early for after, early in zip(carried(lab), before, strict=True)]
-            whole, *_ = predicted(lab, wanted, found).bins
+            whole, *_ = predicted(lab, wanted, measured).bins
             loads = [sum(sent[fabric.link_at(core, port)] for port, _ in fabric.ports(core)) for core in cores]
             assert len(cores) == 4
             assert min(loads) > 0.05 * sum(loads)
-            assert found.failed == 0
-            assert found.slowdown_median is not None
+            assert measured.failed == 0
+            assert measured.slowdown_median is not None
             assert whole.slowdown_median is not None
-            in_time = found.slowdown_median < _WITHIN * whole.slowdown_median
+            in_time = measured.slowdown_median < _WITHIN * whole.slowdown_median
             if in_time or not machine:
                 break
     assert in_time or not machine

@@ -31,8 +31,8 @@ PLAIN = {str, int, float, bool, bytes, type(None)}
 
 
 def methods() -> dict[str, Any]:
-    found = inspect.getmembers(Lab, inspect.isfunction)
-    return {name: method for name, method in found if not name.startswith("_")}
+    members = inspect.getmembers(Lab, inspect.isfunction)
+    return {name: method for name, method in members if not name.startswith("_")}
 
 
 def is_typed(hint: Any) -> bool:
@@ -48,10 +48,10 @@ def is_typed(hint: Any) -> bool:
 def answers() -> list[type[Answer]]:
     """The classes of the contract."""
     names = (f"{contract.__name__}.{one.name}" for one in pkgutil.iter_modules(contract.__path__))
-    found = {
+    classes = {
         kind for name in names for _, kind in inspect.getmembers(importlib.import_module(name), inspect.isclass)
     }
-    return [kind for kind in found if issubclass(kind, Answer)]
+    return [kind for kind in classes if issubclass(kind, Answer)]
 
 
 def result_of(method: Any) -> Any:
@@ -184,9 +184,9 @@ def test_packets_are_captured_beside_other_operations(lab: Lab, tmp_path: Path) 
     file = tmp_path / "h0.pcap"
     with lab.capture("h0", file, "icmp") as capture:
         assert lab.ping("h0", "h1").received == 1
-    found = capture.result()
-    assert found == {"node": "h0", "port": None, "file": str(file), "bytes": file.stat().st_size}
-    assert found.bytes > 100
+    captured = capture.result()
+    assert captured == {"node": "h0", "port": None, "file": str(file), "bytes": file.stat().st_size}
+    assert captured.bytes > 100
     counted = lab.capture("s0", tmp_path / "s0.pcap", port=1, count=1)
     assert lab.ping("h0", "h1").received == 1
     assert counted.result().bytes > 24

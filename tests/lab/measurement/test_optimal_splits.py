@@ -45,15 +45,15 @@ def test_measured_throughput_stands_beside_the_bounds_of_the_optimum(programs: P
     weights = [re.findall(r"weight:(\d+)", line) for line in groups]
     assert any(len(set(some)) > 1 for some in weights), groups
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    beside = found["throughput"]
+    answer = json.loads(done.stdout)
+    beside = answer["throughput"]
     bounds = beside["optimum_lower_mbps"], beside["optimum_upper_mbps"]
     # All send 16 x 30 KB at once, in frames whose payload is 1448 of 1514 bytes, the last one shorter.
     sent = network.servers * 2 * 30_000 / (30_000 + 66 * 21)
     assert bounds == pytest.approx(
         (sent * offline["optimum"]["lower"], sent * offline["optimum"]["upper"]), rel=0.011
     )
-    assert beside["measured_mbps"] == found["mbps"] <= 1.2 * bounds[1]
+    assert beside["measured_mbps"] == answer["mbps"] <= 1.2 * bounds[1]
     assert 0.4 * bounds[0] < beside["predicted_mbps"] <= bounds[1]
-    if found["verdict"]["valid"]:
+    if answer["verdict"]["valid"]:
         assert beside["measured_mbps"] > 0.5 * beside["predicted_mbps"]

@@ -55,14 +55,14 @@ def test_on_a_complete_graph_no_link_carries_more_than_its_share(spec: str, r: i
 def test_three_replicas_come_faster_along_the_complete_graph() -> None:
     """Links of 4 Mb/s, so that they decide and not a busy processor; three times as fast by the links."""
     with Lab("bcube:2,2", "brp", rate="4Mbit") as lab:
-        found = lab.replicate("h0", ("h1", "h2", "h4"), size=1_600_000)
-        graph, chain = found.complete_graph, found.pipeline
+        replicated = lab.replicate("h0", ("h1", "h2", "h4"), size=1_600_000)
+        graph, chain = replicated.complete_graph, replicated.pipeline
         assert graph.verified
         assert chain.verified
         assert set(graph.sha256) == {"h0", "h1", "h2", "h4"}
         assert graph.sha256 != chain.sha256  # new random data each time
         assert graph.method.startswith("edge-disjoint")
-        assert found.ratio > 1.5
+        assert replicated.ratio > 1.5
         assert lab.pingall().lost == []  # nothing stays pinned
 
 

@@ -51,8 +51,8 @@ def ofctl(lab: Lab, *words: str, switch: str = "s0") -> str:
 
 def dumped(text: str) -> list[tuple[int, int]]:
     """Packets and bytes of the entries by which something was forwarded."""
-    found = (tuple(map(int, pair)) for pair in re.findall(r"n_packets=(\d+), n_bytes=(\d+)", text))
-    return sorted((packets, size) for packets, size in found if packets)
+    counts = (tuple(map(int, pair)) for pair in re.findall(r"n_packets=(\d+), n_bytes=(\d+)", text))
+    return sorted((packets, size) for packets, size in counts if packets)
 
 
 # --- an application in the lab, which others have written ----------------------
@@ -231,8 +231,8 @@ class Monitor:
 
     def removed(self) -> list[tuple[int, int, int]]:
         """In-port, packets and bytes of the entries whose removal was reported."""
-        found = [one for one in self.received if isinstance(one, parser.OFPFlowRemoved)]
-        return [(one.match["in_port"], one.packet_count, one.byte_count) for one in found]
+        messages = [one for one in self.received if isinstance(one, parser.OFPFlowRemoved)]
+        return [(one.match["in_port"], one.packet_count, one.byte_count) for one in messages]
 
 
 def test_a_controller_outside_gets_right_answers_also_about_removed_entries() -> None:
@@ -252,8 +252,8 @@ def test_a_controller_outside_gets_right_answers_also_about_removed_entries() ->
             send_pings(lab)
             own = dumped(ofctl(lab, "-O", "OpenFlow13", "dump-flows", "unix:/run/openvswitch/0/s0.switch"))
             assert sum(packets for packets, _ in own) < 2 * _PINGS
-            found = monitor.ask(parser.OFPFlowStatsRequest)
-            counts = {one.match["in_port"]: (one.packet_count, one.byte_count) for one in found}
+            entries = monitor.ask(parser.OFPFlowStatsRequest)
+            counts = {one.match["in_port"]: (one.packet_count, one.byte_count) for one in entries}
             assert counts == {1: (_PINGS, _PINGS * _SIZE), 2: (_PINGS, _PINGS * _SIZE)}
             one = parser.OFPMatch(in_port=1)
             arguments = ofp.OFPTT_ALL, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, one
@@ -265,8 +265,8 @@ def test_a_controller_outside_gets_right_answers_also_about_removed_entries() ->
             monitor.entry(ofp.OFPFC_ADD, 1, 2)  # it counts from 0 again
             lab.tables("s0")
             send_pings(lab)
-            found = monitor.ask(parser.OFPFlowStatsRequest)
-            assert {one.match["in_port"]: one.packet_count for one in found} == {1: _PINGS, 2: 2 * _PINGS}
+            entries = monitor.ask(parser.OFPFlowStatsRequest)
+            assert {one.match["in_port"]: one.packet_count for one in entries} == {1: _PINGS, 2: 2 * _PINGS}
             assert monitor.removed() == [(1, _PINGS, _PINGS * _SIZE)]
 
 

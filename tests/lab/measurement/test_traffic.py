@@ -62,17 +62,20 @@ def test_flows_are_those_that_the_evaluator_draws(lab: Lab) -> None:
     shown = json.loads(done.stdout)
     assert shown.pop("held")
     predicted, throughput = shown.pop("predicted"), shown.pop("throughput")
-    found = TrafficResult.from_json(shown)
-    assert throughput["measured_mbps"] == found.mbps
+    result = TrafficResult.from_json(shown)
+    assert throughput["measured_mbps"] == result.mbps
     # On average each server sends at 0.2 of a link's rate, and could at twice the rate.
     assert 0 < throughput["predicted_mbps"] < throughput["optimum_lower_mbps"]
     assert throughput["optimum_lower_mbps"] <= throughput["optimum_upper_mbps"]
     wanted = Traffic("permutation", "fixed:20K", 0.2, 1.0, seed=3)
-    assert found.flows == len(draw(fabric(SPEC), wanted.demand(0.2, 4e6)))
-    assert (found.failed, found.errors, found.rate_mbps, found.rate_measured) == (0, {}, 4.0, False)
-    assert [(one.sizes, one.flows) for one in found.bins] == [("all", found.flows), ("<= 100 KB", found.flows)]
+    assert result.flows == len(draw(fabric(SPEC), wanted.demand(0.2, 4e6)))
+    assert (result.failed, result.errors, result.rate_mbps, result.rate_measured) == (0, {}, 4.0, False)
+    assert [(one.sizes, one.flows) for one in result.bins] == [
+        ("all", result.flows),
+        ("<= 100 KB", result.flows),
+    ]
     assert [(one["sizes"], one["flows"], one["failed"]) for one in predicted] == [
-        (one.sizes, one.flows, 0) for one in found.bins
+        (one.sizes, one.flows, 0) for one in result.bins
     ]
     assert predicted[0]["slowdown_median"] >= 1
 
@@ -135,9 +138,9 @@ def test_files_are_found_from_the_callers_folder(
     monkeypatch.chdir(tmp_path)
     Path("pairs.txt").write_text("h0 h3\nh2 h1\n")
     Path("own.cdf").write_text("1000 0\n2000 1\n")
-    found = lab.traffic("pairs.txt", sizes="own.cdf", count=2, timeout=60)
-    assert (found.flows, found.failed) == (4, 0)
-    assert [one.sizes for one in found.bins] == ["all", "<= 10 KB"]
+    result = lab.traffic("pairs.txt", sizes="own.cdf", count=2, timeout=60)
+    assert (result.flows, result.failed) == (4, 0)
+    assert [one.sizes for one in result.bins] == ["all", "<= 10 KB"]
     Path("own.cdf").write_text("1000 0\n2000 much\n")
     done = dcnlab("traffic", lab.config.name, "pairs.txt", "--sizes", "own.cdf")
     assert (done.returncode, done.stderr) == (2, "dcnlab: own.cdf:2: must be a size in bytes and a share\n")
@@ -161,21 +164,21 @@ def test_flows_that_cannot_arrive_fail_and_are_counted(lab: Lab) -> None:
         )
     finally:
         lab.restore("h3")
-    found = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     assert done.returncode == 1
-    assert not found["held"]
-    assert (found["flows"], found["failed"]) == (12, 6)
-    assert sum(found["errors"].values()) == 6
-    assert found["bins"][0]["fct_median_ms"] > 0
+    assert not answer["held"]
+    assert (answer["flows"], answer["failed"]) == (12, 6)
+    assert sum(answer["errors"].values()) == 6
+    assert answer["bins"][0]["fct_median_ms"] > 0
 
 
 @pytest.mark.lab
 def test_links_without_a_rate_are_as_fast_as_a_flow_alone(lab: Lab) -> None:
     lab.impair(rate="none")
     try:
-        found = lab.traffic("permutation", sizes="fixed:10K", timeout=60)
-        assert (found.load, found.flows, found.failed, found.rate_measured) == (0, 4, 0, True)
-        assert found.rate_mbps > 0
+        result = lab.traffic("permutation", sizes="fixed:10K", timeout=60)
+        assert (result.load, result.flows, result.failed, result.rate_measured) == (0, 4, 0, True)
+        assert result.rate_mbps > 0
         with pytest.raises(UsageError, match="have no rate"):
             lab.traffic("permutation", load=0.5)
     finally:
@@ -197,20 +200,20 @@ def test_scenarios_have_flows_measured_and_predicted(
     result = with_predictions(runner.check(reading.read(file), lab, lambda _: None))
     assert result.held, result.results
     assert result.results["flows"]["flows"] > 0
-    found = result.to_json()["flows"]
-    assert set(found) == {"flows", "burst"}
-    for name, of in found.items():
+    flows = result.to_json()["flows"]
+    assert set(flows) == {"flows", "burst"}
+    for name, of in flows.items():
         by_size = (of["measured"], of["predicted"])
         sizes, counts = ([[one[key] for one in source] for source in by_size] for key in ("sizes", "flows"))
         assert sizes[0] == sizes[1] == ["all", "<= 10 KB"]
         assert counts[0] == counts[1] == [result.results[name]["flows"]] * 2
-    assert found["burst"]["predicted"][0]["slowdown_median"] > 1
+    assert flows["burst"]["predicted"][0]["slowdown_median"] > 1
     show(result)
     words = capsys.readouterr().out.split()
     assert words.count("throughput:") == 2
     assert words.count("measured") - 4 == words.count("predicted") - 2 == 4
     figures = {(name, figure): value for _, _, name, figure, value in result.rows()}
-    assert figures["burst", "optimum_upper_mbps"] == found["burst"]["throughput"]["optimum_upper_mbps"] > 0
+    assert figures["burst", "optimum_upper_mbps"] == flows["burst"]["throughput"]["optimum_upper_mbps"] > 0
     assert figures["burst", "predicted_mbps"] > 0
 
 

@@ -98,38 +98,38 @@ def machine(tmp_path: Path, *words: str) -> dict[str, Any]:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["nat"] == found["expose"] == "200"
-    assert found["listening"] == "127.0.0.1:8080"
-    assert "default via 100.64.0.2 dev outside" in found["routes"]
-    assert found["pingall"] == []
-    assert found["refused"][0] == "there is no interface none: see `ip link`"
-    assert found["refused"][1].startswith("ext has the address 198.51.100.1, so this machine uses it")
-    assert found["refused"][2] == "h1 is a server: interfaces are attached to switches"
-    assert found["refused"][3] == "m0 is not attached to a switch of this lab"
-    assert found["ofport"] == str(found["free port"])
-    assert found["given back"]
-    return found
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert answer["nat"] == answer["expose"] == "200"
+    assert answer["listening"] == "127.0.0.1:8080"
+    assert "default via 100.64.0.2 dev outside" in answer["routes"]
+    assert answer["pingall"] == []
+    assert answer["refused"][0] == "there is no interface none: see `ip link`"
+    assert answer["refused"][1].startswith("ext has the address 198.51.100.1, so this machine uses it")
+    assert answer["refused"][2] == "h1 is a server: interfaces are attached to switches"
+    assert answer["refused"][3] == "m0 is not attached to a switch of this lab"
+    assert answer["ofport"] == str(answer["free port"])
+    assert answer["given back"]
+    return answer
 
 
 @pytest.mark.lab
 def test_a_machine_takes_the_place_of_a_plain_host(tmp_path: Path) -> None:
-    found = machine(tmp_path, "jellyfish:3,4,2", "shortest", "plain")
-    assert found["place"] == [True, True, True]
-    assert not found["during"]
-    assert found["info"][0]["interface"] == "m0"
-    assert found["info"][0]["host"] == "h1"
-    assert found["after"] == []
-    assert found["returned"]
-    assert found["refused"][4] == "the place of h1 is taken already"
-    assert found["free port"] == 4
+    answer = machine(tmp_path, "jellyfish:3,4,2", "shortest", "plain")
+    assert answer["place"] == [True, True, True]
+    assert not answer["during"]
+    assert answer["info"][0]["interface"] == "m0"
+    assert answer["info"][0]["host"] == "h1"
+    assert answer["after"] == []
+    assert answer["returned"]
+    assert answer["refused"][4] == "the place of h1 is taken already"
+    assert answer["free port"] == 4
 
 
 @pytest.mark.lab
 def test_relaying_servers_reach_the_outside(tmp_path: Path) -> None:
-    found = machine(tmp_path, "bcube:2,1", "brp", "relaying")
-    assert found["refused"][4] == "the servers of bcube:2,1 relay packets, so no machine can take a place"
-    assert "10.0.0.0/8 dev dcn0" in found["routes"]
+    answer = machine(tmp_path, "bcube:2,1", "brp", "relaying")
+    assert answer["refused"][4] == "the servers of bcube:2,1 relay packets, so no machine can take a place"
+    assert "10.0.0.0/8 dev dcn0" in answer["routes"]
 
 
 #: A machine at a free port, where others or nobody control the switches.

@@ -39,12 +39,12 @@ def service(**keys: Any) -> dict[str, Any]:
 
 
 def test_a_service_is_read() -> None:
-    found = from_values(
+    read = from_values(
         service(run="sh -c 'echo a b'", env={"N": 3}, limits={"cpu": "20%", "memory": "256M"}, private="/tmp")
     ).services[0]
-    assert found.run == ("sh", "-c", "echo a b")
-    assert found.result_name == "sh"
-    program = found.program()
+    assert read.run == ("sh", "-c", "echo a b")
+    assert read.result_name == "sh"
+    program = read.program()
     assert (program.env, program.cpu, program.memory) == ({"N": "3"}, 20.0, 256 << 20)
     assert program.private == ("/tmp",)
     assert from_values(service()).services[0].run == ("sleep", "9")
@@ -272,13 +272,13 @@ def test_a_lab_that_is_killed_leaves_no_group_of_limits() -> None:
 
         def groups() -> set[str]:
             """Of the program, once it has been started within its limits."""
-            found = set()
+            own = set()
             for one in processes.inside(lab):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if one.cmdline() == ["sleep", "7301"]:
                         text = Path(f"/proc/{one.pid}/cgroup").read_text()
-                        found |= {*re.findall(r"dcnlab-services/(\S+)", text)}
-            return found
+                        own |= {*re.findall(r"dcnlab-services/(\S+)", text)}
+            return own
 
         poll(lambda: bool(groups()), 60)
         (group,) = groups()
@@ -289,5 +289,5 @@ def test_a_lab_that_is_killed_leaves_no_group_of_limits() -> None:
 
 def all_groups() -> set[str]:
     """The control groups of programs of all labs; those of other tests come and go meanwhile."""
-    found = os.walk("/sys/fs/cgroup")  # which skips what has gone, as Path.glob does not
-    return {name for root, names, _ in found if root.endswith("/dcnlab-services") for name in names}
+    folders = os.walk("/sys/fs/cgroup")  # which skips what has gone, as Path.glob does not
+    return {name for root, names, _ in folders if root.endswith("/dcnlab-services") for name in names}

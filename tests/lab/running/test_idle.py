@@ -28,5 +28,5 @@ def test_switches_send_their_controller_nothing_while_nothing_happens() -> None:
 
 def _rate(lab: Lab) -> float:
     counters = lab.run("s0", ["ovs-appctl", "coverage/show"]).stdout
-    found = _RATE.search(counters)
-    return float(found[1]) if found else math.inf  # the switches collect counters every few seconds
+    rate = _RATE.search(counters)
+    return float(rate[1]) if rate else math.inf  # the switches collect counters every few seconds

@@ -32,11 +32,11 @@ def _started(*words: str) -> subprocess.Popen[bytes]:
 
 def _children(name: str) -> list[psutil.Process]:
     """Programs, or Python modules that run as such, of that name."""
-    found = []
+    children = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # a process may end meanwhile
-            found += [process] if name in (process.name(), *process.cmdline()[3:4]) else []
-    return found
+            children += [process] if name in (process.name(), *process.cmdline()[3:4]) else []
+    return children
 
 
 def test_at_the_prompt_ctrl_c_ends_a_command_and_not_the_lab() -> None:

@@ -15,9 +15,9 @@ MANY = 128
 
 def test_second_level_supervisors_pass_orders_and_events_on() -> None:
     with Lab("torus:16x8", "wmgr", supervise=False) as lab:  # h6 and h14 are neighbours, both below the first
-        found = processes.agents(lab)
-        first, second = found.second_level
-        assert len(found.agents) == MANY
+        running = processes.agents(lab)
+        first, second = running.second_level
+        assert len(running.agents) == MANY
         assert lab.ping("h0", "h68").held
         assert len(lab.stats().servers) == MANY
         assert lab.fail("h6", "h14")["converged_ms"] is not None
@@ -42,15 +42,15 @@ def test_second_level_supervisors_pass_orders_and_events_on() -> None:
         assert lab.restore("h6", "h14")["converged_ms"] is not None
 
         others = first.children()
-        found.supervisor.kill()
+        running.supervisor.kill()
         poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
         assert "all agents: their supervisor has ended" in lab.info()["ended"]
 
 
 def test_a_second_level_supervisor_that_is_stopped_is_replaced_with_its_agents() -> None:
     with Lab("torus:16x8", "wmgr") as lab:
-        found = processes.agents(lab)
-        stopped = found.second_level[1]
+        running = processes.agents(lab)
+        stopped = running.second_level[1]
         orphans = stopped.children()
         stopped.suspend()
         poll(lambda: sum(lab.info()["restarts"].values()) >= MANY // 2, 180)

@@ -71,8 +71,10 @@ def test_what_is_killed_under_traffic_comes_back(lab: Lab, what: str) -> None:
     await_recovery(lab, before)
     stream.stop()
     assert_whole(lab)
-    found = [record.event for record in lab.events(after=last) if isinstance(record.event, ProcessRestarted)]
-    assert [(event.process, list(event.nodes)) for event in found] == [
+    restarted = [
+        record.event for record in lab.events(after=last) if isinstance(record.event, ProcessRestarted)
+    ]
+    assert [(event.process, list(event.nodes)) for event in restarted] == [
         (part["process"], part["nodes"]) for part in done["processes"]
     ]
 

@@ -39,9 +39,9 @@ def check(lab: Lab, path: Path, text: str, *words: str) -> subprocess.CompletedP
 
 def test_a_check_leaves_the_lab_as_it_is(lab: Lab, tmp_path: Path) -> None:
     done = check(lab, tmp_path / "scenario.yaml", SCENARIO, "--json")
-    found = json.loads(done.stdout)
-    assert (done.returncode, found["held"]) == (0, True), done.stderr
-    assert [item["text"] for item in found["expect"]] == [
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["held"]) == (0, True), done.stderr
+    assert [item["text"] for item in answer["expect"]] == [
         "lab.servers == 4", "ping.lost == 0", "path.links == 4",
     ]  # fmt: skip
     assert lab.info()["down"] == []

@@ -45,9 +45,9 @@ def grade(programs: Path, folder: Path) -> tuple[int, dict[str, Any]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_solution_gets_all_points(name: str, programs: Path, tmp_path: Path) -> None:
     exercises.copy(name, tmp_path / name, solution=True)
-    code, found = grade(programs, tmp_path / name)
-    assert (code, found["passed"], found["remarks"]) == (0, True, []), found
-    assert found["points"] == found["of"] == len(found["tasks"])
+    code, report = grade(programs, tmp_path / name)
+    assert (code, report["passed"], report["remarks"]) == (0, True, []), report
+    assert report["points"] == report["of"] == len(report["tasks"])
 
 
 @pytest.mark.lab
@@ -57,11 +57,11 @@ def test_an_unsolved_exercise_fails_for_what_a_student_has_to_do(
 ) -> None:
     exercises.copy(name, tmp_path / name)
     assert not (tmp_path / name / exercises.SOLUTION).exists()
-    code, found = grade(programs, tmp_path / name)
-    assert (code, found["passed"]) == (1, False)
-    assert {task["text"] for task in found["tasks"] if not task["held"]} == UNSOLVED[name]
-    assert all(bool(task["hint"]) != task["held"] for task in found["tasks"])
-    assert not [remark for remark in found["remarks"] if "not right yet" not in remark]
+    code, report = grade(programs, tmp_path / name)
+    assert (code, report["passed"]) == (1, False)
+    assert {task["text"] for task in report["tasks"] if not task["held"]} == UNSOLVED[name]
+    assert all(bool(task["hint"]) != task["held"] for task in report["tasks"])
+    assert not [remark for remark in report["remarks"] if "not right yet" not in remark]
 
 
 @pytest.mark.parametrize("name", NAMES)

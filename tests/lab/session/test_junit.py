@@ -33,8 +33,8 @@ def run(folder: Path, text: str) -> tuple[int, XML.Element]:
 def test_a_case_per_expectation(tmp_path: Path) -> None:
     code, suite = run(tmp_path, SCENARIO)
     assert code == 1
-    found = {key: suite.attrib[key] for key in ("name", "tests", "failures", "errors")}
-    assert found == {"name": "mine", "tests": "2", "failures": "1", "errors": "0"}
+    attributes = {key: suite.attrib[key] for key in ("name", "tests", "failures", "errors")}
+    assert attributes == {"name": "mine", "tests": "2", "failures": "1", "errors": "0"}
     held, failed = suite.findall("testcase")
     assert (held.attrib["name"], list(held)) == ("ping.lost == 0", [])
     assert failed.attrib["name"] == "path.relays > 5"

@@ -51,12 +51,12 @@ def write_zoo(path: Path) -> None:
 def starts() -> dict[str, list[str]]:
     """The command lines of README, by the lab that they are about."""
     section = (ROOT / "README.md").read_text().split(SECTION)[1].split("\n## ")[0]
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for shown in re.findall(r"^ {4}(dcnlab .*)$", section, re.MULTILINE):
         line = re.sub(r"\s{2,}# .*", "", shown.strip())
         name = re.search(r"--name (\w+)", line)
-        found.setdefault(name[1] if name else line.split()[2], []).append(line)
-    return found
+        by_name.setdefault(name[1] if name else line.split()[2], []).append(line)
+    return by_name
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def ended(programs: Path) -> Iterator[None]:
 
 
 def test_the_readme_shows_four_starts_and_a_ping_by_ipv6_in_each() -> None:
-    found = starts()
-    assert list(found) == [MINI, ZOO, RYU, BIRD]
-    assert all(lines[-1] == f"dcnlab ping {name} -6" for name, lines in found.items())
+    by_name = starts()
+    assert list(by_name) == [MINI, ZOO, RYU, BIRD]
+    assert all(lines[-1] == f"dcnlab ping {name} -6" for name, lines in by_name.items())
 
 
 @pytest.mark.lab

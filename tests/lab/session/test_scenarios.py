@@ -57,14 +57,14 @@ EXAMPLES = [
 ]
 
 
-def waited_briefly(found: dict[str, Any]) -> bool:
+def waited_briefly(answer: dict[str, Any]) -> bool:
     """No packet of the stream waited longer than its outage may last, where the file bounds that."""
     bounds = (
         float(item["text"].rpartition("<")[2])
-        for item in found["expect"]
+        for item in answer["expect"]
         if item["text"].startswith("stream.outage_ms <")
     )
-    return all(found["results"]["stream"]["longest_gap_ms"] < bound for bound in bounds)
+    return all(answer["results"]["stream"]["longest_gap_ms"] < bound for bound in bounds)
 
 
 @pytest.mark.parametrize("path", EXAMPLES)
@@ -77,17 +77,17 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     for _ in range(3):
         with Quiet() as machine:
             done = dcnlab("run", path, "--json", "--keep", str(tmp_path / "kept"))
-        found = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
         print(done.stdout, done.stderr, sep="\n")
-        if (error := str(found.get("error", ""))).startswith("command not found"):
+        if (error := str(answer.get("error", ""))).startswith("command not found"):
             lacking(error)
-        failed = [item["text"] for item in found["expect"] if not item["held"]]
-        assert (done.returncode, found["held"]) == ((1, False) if failed else (0, True))
+        failed = [item["text"] for item in answer["expect"] if not item["held"]]
+        assert (done.returncode, answer["held"]) == ((1, False) if failed else (0, True))
         assert all(TIMED.match(text) for text in failed)
         # Traffic flowed: packets of a stream, flows, or what a program measured.
         worked = ("received", "mbps", "answered", "requests", "seconds")
-        assert any(result.get(key) for result in found["results"].values() for key in worked)
-        in_time = not failed and waited_briefly(found)
+        assert any(result.get(key) for result in answer["results"].values() for key in worked)
+        in_time = not failed and waited_briefly(answer)
         if in_time or not machine:
             break
     assert in_time or not machine
@@ -95,20 +95,20 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     assert [value["number"] for kind, value in recording.messages if kind == "event"][:2] == [1, 2]
     assert any(kind == "state" for kind, _ in recording.messages)
     kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").glob("*.json")}
-    assert kept["result.json"] == found
+    assert kept["result.json"] == answer
     assert len(kept["nodes.json"]) == len(kept["tables.json"])
     changed = any(change["kind"] == "link" for change in kept["events.json"])
-    assert changed == any("detection_ms" in result for result in found["results"].values())
+    assert changed == any("detection_ms" in result for result in answer["results"].values())
     assert all(table["equal"] is not False for table in kept["tables.json"])
     with (tmp_path / "kept" / "result.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    figures = {(name, figure) for name, result in found["results"].items() for figure in result}
-    beside = {name: one["throughput"] or {} for name, one in found.get("flows", {}).items()}
+    figures = {(name, figure) for name, result in answer["results"].items() for figure in result}
+    beside = {name: one["throughput"] or {} for name, one in answer.get("flows", {}).items()}
     figures |= {(name, key) for name, one in beside.items() for key in one if key != "measured_mbps"}
     assert {(row["result"], row["figure"]) for row in rows} == figures
-    assert {(row["topology"], row["scheme"]) for row in rows} == {(found["topology"], found["scheme"])}
+    assert {(row["topology"], row["scheme"]) for row in rows} == {(answer["topology"], answer["scheme"])}
     servers = next(row["value"] for row in rows if (row["result"], row["figure"]) == ("lab", "servers"))
-    assert int(servers) == found["results"]["lab"]["servers"]
+    assert int(servers) == answer["results"]["lab"]["servers"]
 
 
 def _needs_outside() -> None:
@@ -127,9 +127,9 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
     path.write_text(DOOMED)
     done = dcnlab("run", path, "--json")
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    assert [item["held"] for item in found["expect"]] == [True, True, True, True, False, False, False]
-    assert "no path from h0 to h3" in found["results"]["path"]["error"]
+    answer = json.loads(done.stdout)
+    assert [item["held"] for item in answer["expect"]] == [True, True, True, True, False, False, False]
+    assert "no path from h0 to h3" in answer["results"]["path"]["error"]
     assert "fail: fail node h0" in done.stderr
 
 

@@ -85,15 +85,15 @@ def test_a_script_of_a_user(tmp_path: Path) -> None:
     done = private_openvswitch.run(sys.executable, str(tmp_path / "script.py"))
     assert done.returncode == 0, done.stderr
     printed, *left = done.stdout.splitlines()
-    found = json.loads(printed)
-    assert found["addresses"] == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
-    assert found["lost"] == 0
-    assert found["traceroute"][-1] == "10.0.0.4"
-    assert len(found["traceroute"]) == 2, "a relay is a hop"
-    assert found["private"] == [["mine"], []]
-    assert found["rate"]
-    assert 0 < found["mbps"] < 50, "TCLink limits the links of relays"
-    assert found["repaired"]
+    answer = json.loads(printed)
+    assert answer["addresses"] == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    assert answer["lost"] == 0
+    assert answer["traceroute"][-1] == "10.0.0.4"
+    assert len(answer["traceroute"]) == 2, "a relay is a hop"
+    assert answer["private"] == [["mine"], []]
+    assert answer["rate"]
+    assert 0 < answer["mbps"] < 50, "TCLink limits the links of relays"
+    assert answer["repaired"]
     assert [line.split()[0] for line in left] == ["lo"], "interfaces or bridges were left behind"
 
 

@@ -87,14 +87,14 @@ def test_a_key_without_one_place(key: str, says: str) -> None:
 
 
 def test_every_combination_with_seeds_that_count_up() -> None:
-    found = matrix.runs(DOCUMENT, {"scheme": ["brp", "wmgr"], "delay": ["1ms", "2ms", "3ms"]}, repeat=2)
-    assert len(found) == 12
-    assert [(run.repetition, run.seed) for run in found] == [(1, 5)] * 6 + [(2, 6)] * 6
-    assert [run.document["options"]["delay"] for run in found[:3]] == ["1ms", "2ms", "3ms"]
-    assert {run.document["scheme"] for run in found[:3]} == {"brp"}
-    assert all(run.document["options"]["seed"] == run.seed for run in found)
+    runs = matrix.runs(DOCUMENT, {"scheme": ["brp", "wmgr"], "delay": ["1ms", "2ms", "3ms"]}, repeat=2)
+    assert len(runs) == 12
+    assert [(run.repetition, run.seed) for run in runs] == [(1, 5)] * 6 + [(2, 6)] * 6
+    assert [run.document["options"]["delay"] for run in runs[:3]] == ["1ms", "2ms", "3ms"]
+    assert {run.document["scheme"] for run in runs[:3]} == {"brp"}
+    assert all(run.document["options"]["seed"] == run.seed for run in runs)
     assert DOCUMENT["options"] == {"seed": 5}, "the scenario itself stays as it is"
-    assert str(found[0]) == "scheme=brp delay=1ms repetition 1"
+    assert str(runs[0]) == "scheme=brp delay=1ms repetition 1"
 
 
 def test_words_of_the_command_line() -> None:
@@ -172,12 +172,12 @@ def test_means_and_intervals() -> None:
     values = [1.0, 2.0, 4.0, 5.5]
     rows = [row("brp", 0.2, value) for value in values]
     rows += [row("brp", 0.2, 1000.0, rejected=True), row("wmgr", 0.2, 7.0), {"values": {}, "error": "no"}]
-    found = {(mean.values["scheme"], mean.figure): mean for mean in summary.means(rows)}
-    mean = found["brp", "stream.outage_ms"]
+    means = {(mean.values["scheme"], mean.figure): mean for mean in summary.means(rows)}
+    mean = means["brp", "stream.outage_ms"]
     assert (mean.runs, mean.mean) == (4, statistics.mean(values))
     student = 3.182446  # Student's t of three degrees of freedom at 97.5 %, from a table
     assert mean.half == pytest.approx(student * statistics.stdev(values) / math.sqrt(4), rel=1e-6)
-    assert found["wmgr", "stream.outage_ms"].half is None
+    assert means["wmgr", "stream.outage_ms"].half is None
 
 
 def test_a_report_is_one_page(tmp_path: Path) -> None:
@@ -207,10 +207,10 @@ def test_flows_stand_beside_their_prediction(capsys: pytest.CaptureFixture[str])
         return made
 
     rows = [flows(load, number) for load in (0.25, 0.5) for number in range(3)]
-    found = {(one.values["load"], one.figure): one for one in summary.means(rows)}
-    assert (found[0.5, "web.fct_median_ms"].mean, found[0.5, "web.fct_median_ms"].predicted) == (21, 10)
-    assert (found[0.5, "web.mbps"].mean, found[0.5, "web.mbps"].predicted) == (2.0, 3.5)
-    assert found[0.5, "stream.outage_ms"].predicted is None
+    means = {(one.values["load"], one.figure): one for one in summary.means(rows)}
+    assert (means[0.5, "web.fct_median_ms"].mean, means[0.5, "web.fct_median_ms"].predicted) == (21, 10)
+    assert (means[0.5, "web.mbps"].mean, means[0.5, "web.mbps"].predicted) == (2.0, 3.5)
+    assert means[0.5, "stream.outage_ms"].predicted is None
     flat = summary.flat(rows[0])
     assert (flat["predicted.web.fct_median_ms"], flat["predicted.web.mbps"]) == (5, 3.25)
     assert (flat["optimum.web.lower_mbps"], flat["optimum.web.upper_mbps"]) == (5, 6)
@@ -232,10 +232,10 @@ def test_the_load_of_the_machine() -> None:
     deadline = time.monotonic() + 0.2
     while time.monotonic() < deadline:
         pass
-    found = before.figures()
-    assert 0 < found["busy_percent"] <= 100
-    assert 0 <= found["steal_percent"] <= 100
-    assert found["waited_percent"] is None or 0 <= found["waited_percent"] <= 100
+    figures = before.figures()
+    assert 0 < figures["busy_percent"] <= 100
+    assert 0 <= figures["steal_percent"] <= 100
+    assert figures["waited_percent"] is None or 0 <= figures["waited_percent"] <= 100
 
 
 # --- labs ------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ def test_a_sweep_resumes_and_writes_everything(programs: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert "run 1 of 2: size=100 repetition 1: kept" in done.stderr
     assert "run 2 of 2: size=1000 repetition 1\n" in done.stderr
-    found = json.loads(done.stdout)
-    assert [one["values"] for one in found["runs"]] == [{"size": 100}, {"size": 1000}]
-    for one in found["runs"]:
+    answer = json.loads(done.stdout)
+    assert [one["values"] for one in answer["runs"]] == [{"size": 100}, {"size": 1000}]
+    for one in answer["runs"]:
         assert one["provenance"]["versions"]["openvswitch"]
         assert one["provenance"]["datapath"] in ("userspace", "kernel")
         assert one["scenario"]["options"]["seed"] == one["seed"] == 1
@@ -298,12 +298,12 @@ def test_a_rejected_run_does_not_count_and_runs_again(tmp_path: Path) -> None:
     scenario = {"topology": "bcube:2,1", "scheme": "brp", "traffic": [{"ping": "h0 -> h3"}]}
     heard: list[str] = []
     for _ in range(2):
-        found = run_matrix({**scenario, "expect": ["lab.servers == 5"]}, results=tmp_path, note=heard.append)
-        assert [one["rejected"] for one in found.rows] == [True]
-        assert found.means() == []
-        assert not found.held
+        result = run_matrix({**scenario, "expect": ["lab.servers == 5"]}, results=tmp_path, note=heard.append)
+        assert [one["rejected"] for one in result.rows] == [True]
+        assert result.means() == []
+        assert not result.held
     assert heard.count("run 1 of 1: repetition 1") == 2
-    assert found.frame()["rejected"].tolist() == [True]
+    assert result.frame()["rejected"].tolist() == [True]
 
 
 FLOOD = """
@@ -332,9 +332,9 @@ print(packet_drops.count() - before, sum(map(int, re.findall(r",d([0-9]+)", show
 def test_packets_that_nobody_reads_are_counted() -> None:
     """An agent that is stopped reads nothing: its device fills, and the kernel drops what follows."""
     with Lab("bcube:2,1", scheme="brp") as lab:
-        found = lab.run("h1", [sys.executable, "-c", UNREAD])
-        ours, shown = map(int, found.stdout.split())
-        assert 0 < ours == shown, found
+        done = lab.run("h1", [sys.executable, "-c", UNREAD])
+        ours, shown = map(int, done.stdout.split())
+        assert 0 < ours == shown, done
         assert lab.overruns().places["h0"] == 0
         lab.pause("h0")
         lab.run("h0", [sys.executable, "-c", FLOOD, "10.0.0.4"])

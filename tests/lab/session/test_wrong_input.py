@@ -164,10 +164,10 @@ def test_what_cannot_be_asked_is_one_line_and_exit_code_2(line: str, run: Run) -
 )
 def test_who_asks_for_json_gets_errors_as_json_too(line: str, code: int, says: str, run: Run) -> None:
     said = run(line)
-    found = json.loads(said.out)
-    assert said.code == found["exit"] == code
-    assert says in found["error"]
-    assert said.err == f"dcnlab: {found['error']}\n"
+    answer = json.loads(said.out)
+    assert said.code == answer["exit"] == code
+    assert says in answer["error"]
+    assert said.err == f"dcnlab: {answer['error']}\n"
 
 
 PRINTS_JSON = {

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.lab
 
 def explain(lab: Lab, a: str, b: str) -> tuple[int, list[dict[str, object]], str]:
     done = dcnlab("explain", lab.config.name, a, b, "--json")
-    found = json.loads(done.stdout)
-    return done.returncode, found.get("steps", []), done.stderr
+    answer = json.loads(done.stdout)
+    return done.returncode, answer.get("steps", []), done.stderr
 
 
 def add(lab: Lab, switch: str, flow: str) -> None:

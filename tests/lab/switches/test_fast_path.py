@@ -47,8 +47,8 @@ def neighbour(lab: Lab, name: str) -> str:
 
 def test_packets_take_the_next_hops_that_the_scheme_says() -> None:
     with Lab("clot:4x4", "pow", fast_path="on", load_balance="packet") as lab:
-        found = lab.next_hops("h0", "h10", packets=2000)
-        assert found.p > 1e-6
+        counted = lab.next_hops("h0", "h10", packets=2000)
+        assert counted.p > 1e-6
 
 
 def test_what_cannot_be_is_refused_in_one_line() -> None:

@@ -86,9 +86,9 @@ def test_a_cycle_stops_traffic_with_one_virtual_channel_and_more_end_that(scheme
 def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
     """Everybody to everybody; then TCP, whose super-packets are cut before they ask for credits."""
     with Lab("clot:4x4", "pow", flow_control="credits", rate="2Mbit", load_balance="packet") as lab:
-        found = lab.overload(pattern="all-to-all", frames=8)
-        assert found.sent == found.received == 16 * 15 * 8
-        assert found.duplicated == 0
+        shuffle = lab.overload(pattern="all-to-all", frames=8)
+        assert shuffle.sent == shuffle.received == 16 * 15 * 8
+        assert shuffle.duplicated == 0
         assert lab.iperf("h0", "h15", seconds=1, parallel=4).mbps > 0
         assert lab.pingall().lost == []
 
@@ -98,12 +98,12 @@ def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
 def test_next_hops_are_taken_as_eq_12_says(load_balance: str) -> None:
     """Through all relays of the way, by draws that begin with a fixed seed; flows by their hash."""
     with Lab("clot:8x4", "pow", load_balance=load_balance) as lab:
-        found = lab.next_hops("(0,0)", "(3,2)", packets=1500)
-    first = {share.towards: share for share in found.shares if share.server == "h0"}
+        counted = lab.next_hops("(0,0)", "(3,2)", packets=1500)
+    first = {share.towards: share for share in counted.shares if share.server == "h0"}
     assert "s0" in first
     assert sum(share.packets for share in first.values()) == 1500
-    assert found.freedom >= 8
-    assert found.p > 0.001
+    assert counted.freedom >= 8
+    assert counted.p > 0.001
 
 
 @pytest.mark.lab
@@ -124,6 +124,6 @@ def test_what_failures_leave_connected_is_delivered(flow_control: str) -> None:
                 down.add(cable.index)
         left = graph(fabric, LinkState(frozenset(down)))
         pairs = [(a, b) for a in range(0, 16, 2) for b in range(16) if a != b and nx.has_path(left, a, b)]
-        found = lab.pingall(pairs=[[fabric.name(a), fabric.name(b)] for a, b in pairs])
+        pings = lab.pingall(pairs=[[fabric.name(a), fabric.name(b)] for a, b in pairs])
         assert len(pairs) > 50
-        assert found.lost == []
+        assert pings.lost == []

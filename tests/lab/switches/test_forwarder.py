@@ -27,8 +27,8 @@ def test_the_forwarder_is_started_again() -> None:
             (forwarder,) = processes.modules(lab, "dcnlab.lab.emulation.switches.forwarder")
             forwarder.kill()
             poll(lambda count=time: lab.info()["restarts"] == {"forwarder": count}, 60)
-        found = lab.info()["controller"]
-        poll(lambda: lab.info()["controller"]["connected"] == found["switches"], 60)
+        controller = lab.info()["controller"]
+        poll(lambda: lab.info()["controller"]["connected"] == controller["switches"], 60)
         poll(lambda: lab.pingall(timeout=1.0).lost == [], 60)
         events = [record.event for record in lab.events(kinds=["process-ended", "process-restarted"])]
         assert [type(event) for event in events] == [ProcessEnded, ProcessRestarted] * 2

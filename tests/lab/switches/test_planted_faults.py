@@ -142,11 +142,11 @@ def counted(lab: Lab, switch: str) -> int:
     )
 
 
-def shows(lab: Lab, found: FoundViolation, switch: str) -> None:
+def shows(lab: Lab, violation: FoundViolation, switch: str) -> None:
     """The printed command sends a packet that meets the planted entry, and is not answered."""
-    before, words = counted(lab, switch), shlex.split(found.command)
+    before, words = counted(lab, switch), shlex.split(violation.command)
     done = subprocess.run([*DCNLAB, *words[1:]], capture_output=True, check=False, text=True)
-    assert done.returncode == (1 if words[1] == "trace" and found.kind != "ambiguous" else 0), done
+    assert done.returncode == (1 if words[1] == "trace" and violation.kind != "ambiguous" else 0), done
     poll(lambda: counted(lab, switch) > before, 20)
 
 
@@ -159,10 +159,10 @@ def test_what_is_planted_is_found_and_shown(lab: Lab, name: str) -> None:
     assert verified(lab).found == []
     _, fault = FAULTS[name]
     with planted(lab, fault) as named:
-        found = verified(lab).found
-        of_kind = [one for one in found if one.kind == fault.kind]
-        assert of_kind, found
-        for violation in found:
+        violations = verified(lab).found
+        of_kind = [one for one in violations if one.kind == fault.kind]
+        assert of_kind, violations
+        for violation in violations:
             assert any(f"priority={PLANTED}" in line for line in violation.entries), violation
         assert named["EDGE"] in of_kind[0].path
         shows(lab, of_kind[0], named["EDGE"])
@@ -178,10 +178,10 @@ def test_an_entry_that_is_missing_is_found_and_shown(lab: Lab) -> None:
     match = line.partition(" actions=")[0].partition("priority=")[2]
     assert lab.run(edge, [*CONTROL, "--strict", "del-flows", edge, f"priority={match}"]).returncode == 0
     try:
-        (found,) = verified(lab).found
-        assert (found.kind, found.path[-1]) == ("lost", edge)
-        assert {target for _, target in found.pairs} == {"h0"}
-        words = shlex.split(found.command)
+        (violation,) = verified(lab).found
+        assert (violation.kind, violation.path[-1]) == ("lost", edge)
+        assert {target for _, target in violation.pairs} == {"h0"}
+        words = shlex.split(violation.command)
         done = subprocess.run([*DCNLAB, *words[1:]], capture_output=True, check=False, text=True)
         assert (words[1], done.returncode) == ("trace", 1)
     finally:

@@ -43,13 +43,13 @@ def silent() -> Iterator[Lab]:
 
 
 def test_tcp_over_loss_yields_figures_and_says_that_loss_limits_it(lossy: Lab) -> None:
-    found = lossy.iperf("h0", "h1", seconds=2)
-    assert found.limit == "loss"
-    assert "(--loss)" in found.why
-    assert found.retransmits
-    assert found.rtt_ms is not None
-    assert found.rtt_ms >= 10
-    assert found.seconds >= 2 or found.partial
+    result = lossy.iperf("h0", "h1", seconds=2)
+    assert result.limit == "loss"
+    assert "(--loss)" in result.why
+    assert result.retransmits
+    assert result.rtt_ms is not None
+    assert result.rtt_ms >= 10
+    assert result.seconds >= 2 or result.partial
 
 
 def test_tcp_without_a_connection_says_so_in_one_line(lossy: Lab) -> None:
@@ -79,10 +79,10 @@ def test_stopped_measurements_count_nothing_that_is_undecided(lossy: Lab) -> Non
     assert pings.sent == pings.received + len(pings.lost) < pings.pairs == 12
     flow = lossy.begin(Iperf("h0", "h1", seconds=600))
     poll(lambda: re.search(r"bytes_acked:\d{5}", lossy.run("h0", ["ss", "-tin"]).stdout) is not None, PATIENCE)
-    found = flow.stop()
-    assert found.partial == INTERRUPTED
-    assert found.seconds < 600
-    assert not found.held
+    result = flow.stop()
+    assert result.partial == INTERRUPTED
+    assert result.seconds < 600
+    assert not result.held
 
 
 #: Each with the words that it prints over 10 % loss, and the exit codes that it may have.
@@ -109,6 +109,6 @@ def test_every_measurement_over_loss_ends_with_words_of_its_own(parallel: Lab, l
 
 def test_next_hops_are_counted_although_packets_are_lost() -> None:
     with Lab("hypercube:2", "ecmp", delay="1ms", loss="10%") as lab:
-        found = lab.next_hops("h0", "h3", packets=300)
-        assert (found.sent, found.held) == (300, True)
-        assert 0 < found.lost < 300
+        counted = lab.next_hops("h0", "h3", packets=300)
+        assert (counted.sent, counted.held) == (300, True)
+        assert 0 < counted.lost < 300

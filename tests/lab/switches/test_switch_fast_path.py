@@ -201,9 +201,9 @@ def test_random_frames_go_where_open_vswitch_sends_them(
     frames = [(rng.choice(HOSTS), random_frame(rng, number)) for number in range(_FRAMES)]
     for lab in two_labs:
         set_entries(lab, entries)
-    expected, found = (exchange(lab, frames, tmp_path) for lab in two_labs)
+    expected, carried = (exchange(lab, frames, tmp_path) for lab in two_labs)
     assert sum(map(len, expected)) > _FRAMES / 4
-    assert found == expected
+    assert carried == expected
     assert sum(two_labs[1].tables("s0")["by_kernel"]) > _FRAMES / 20
     plain, fast = map(counted, two_labs)
     assert sum(packets for packets, _ in plain.values()) > _FRAMES / 2
@@ -213,10 +213,10 @@ def test_random_frames_go_where_open_vswitch_sends_them(
 def counted(lab: Lab) -> dict[tuple[int, str], tuple[int, int]]:
     """Packets and bytes of each entry of s0, but for that of the marks, when Open vSwitch has added up."""
     lab.run("s0", ["ovs-appctl", "revalidator/purge"])
-    found = lab.flows("s0")["flows"]
+    entries = lab.flows("s0")["flows"]
     return {
         (one["priority"], one["match"]): (one["packets"], one["bytes"])
-        for one in found
+        for one in entries
         if one["priority"] != 60000
     }
 
@@ -315,9 +315,9 @@ def test_all_pairs_answer_while_links_fail(topology: str, scheme: str, options: 
         assert lab.pingall().lost == []
         lab.restore(switches[0], other)
         assert lab.pingall().lost == []
-        found = [lab.tables(switch) for switch in switches]
-        assert all(table["equal"] for table in found)
-        assert sum(sum(table["by_kernel"]) for table in found) > 0
+        tables = [lab.tables(switch) for switch in switches]
+        assert all(table["equal"] for table in tables)
+        assert sum(sum(table["by_kernel"]) for table in tables) > 0
 
 
 #: Datagrams of each of 400 flows, which differ in a port only.

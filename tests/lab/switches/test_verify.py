@@ -64,9 +64,9 @@ def answered(lab: Lab, command: str) -> bool:
 
 
 def test_a_sound_lab_holds(lab: Lab) -> None:
-    found = verified(lab, any_packet=True)
-    assert (found.found, found.unanalysed, found.pairs, found.switches) == ([], 0, 240, 20)
-    assert found.classes > 100
+    proof = verified(lab, any_packet=True)
+    assert (proof.found, proof.unanalysed, proof.pairs, proof.switches) == ([], 0, 240, 20)
+    assert proof.classes > 100
     done = subprocess.run([*DCNLAB, "verify", lab.config.name, "--json"], capture_output=True, check=False)
     assert done.returncode == 0
     assert json.loads(done.stdout)["held"] is True
@@ -97,9 +97,9 @@ def test_a_sound_lab_holds(lab: Lab) -> None:
 def test_what_is_planted_is_found_and_shown(lab: Lab, text: str, group: str, kind: str) -> None:
     edge = "s0"  # the switch of h0 and h1
     with entry(lab, edge, text, group):
-        found = verified(lab)
-        assert {one.kind for one in found.found} >= {kind}
-        one = next(one for one in found.found if one.kind == kind)
+        proof = verified(lab)
+        assert {one.kind for one in proof.found} >= {kind}
+        one = next(one for one in proof.found if one.kind == kind)
         assert any(edge == node and "60000" in line for node, line in zip(one.path, one.entries, strict=True))
         assert not answered(lab, one.command)
     assert verified(lab).held
@@ -116,8 +116,8 @@ def test_a_loop_is_found_that_no_server_meets(lab: Lab) -> None:
         entry(lab, above, f"{match},actions={back}:{ports[above, edge]}"),
     ):
         assert verified(lab).held
-        found = verified(lab, any_packet=True)
-        loops = [one for one in found.found if one.kind == "loop"]
+        proof = verified(lab, any_packet=True)
+        loops = [one for one in proof.found if one.kind == "loop"]
         assert loops
         assert {edge, above} <= set(loops[0].path)
         words = shlex.split(loops[0].command)
@@ -129,8 +129,8 @@ def test_relays_and_failures_are_in_the_proof() -> None:
     with Lab("bcube:4,1", "brp") as lab:
         assert verified(lab).held
         lab.fail("h0", "s4")
-        found = verified(lab)
-        assert (found.found, found.pairs, found.unanalysed) == ([], 240, 0)
+        proof = verified(lab)
+        assert (proof.found, proof.pairs, proof.unanalysed) == ([], 240, 0)
         with entry(lab, "s0", "priority=60000,dl_dst=02:00:00:00:00:00/03:00:00:00:00:00,actions=drop"):
             lost = [one for one in verified(lab).found if one.kind == "lost" and "s0" in one.path]
             assert lost

@@ -76,15 +76,15 @@ def refused(url: str, method: str = "GET", body: Any = None, **headers: str) -> 
 
 def messages(stream: Iterator[bytes]) -> Iterator[tuple[str, str, Any]]:
     """The (type, id, data) of server-sent events."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in stream:
         key, _, value = line.decode().rstrip("\n").partition(": ")
         if key:
-            found[key] = value
+            fields[key] = value
         else:
-            if "data" in found:
-                yield found.get("event", "message"), found.get("id", ""), json.loads(found["data"])
-            found = {}
+            if "data" in fields:
+                yield fields.get("event", "message"), fields.get("id", ""), json.loads(fields["data"])
+            fields = {}
 
 
 def test_nodes_links_and_tables_are_the_labs(lab: Lab, url: str) -> None:
@@ -101,10 +101,10 @@ def test_nodes_links_and_tables_are_the_labs(lab: Lab, url: str) -> None:
 
 def test_links_and_nodes_fail_and_are_restored(lab: Lab, url: str) -> None:
     for what, links in (("links/h0-s0", 1), ("nodes/h1", 2)):
-        found = ask(f"{url}{what}/fail", "POST")
-        assert len(found["links"]) == links
-        assert [link["number"] for link in ask(url + "links") if not link["up"]] == sorted(found["links"])
-        assert ask(url + "state")["down"] == sorted(found["links"])
+        answer = ask(f"{url}{what}/fail", "POST")
+        assert len(answer["links"]) == links
+        assert [link["number"] for link in ask(url + "links") if not link["up"]] == sorted(answer["links"])
+        assert ask(url + "state")["down"] == sorted(answer["links"])
         assert ask(f"{url}{what}/restore", "POST")["up"] is True
     assert ask(url + "state")["down"] == []
 
@@ -113,8 +113,8 @@ def test_measurements_are_those_of_the_registry(lab: Lab, url: str) -> None:
     known = ask(url + "measurements")
     assert set(known) == set(measurement.known())
     assert known["iperf"]["arguments"]["required"] == ["a", "b"]
-    found = ask(url + "measurements/ping", "POST", {"pairs": [["h0", "h3"], ["h1", "h2"]]})
-    assert (found["held"], found["sent"]) == (True, 2)
+    answer = ask(url + "measurements/ping", "POST", {"pairs": [["h0", "h3"], ["h1", "h2"]]})
+    assert (answer["held"], answer["sent"]) == (True, 2)
     assert ask(url + "measurements/path", "POST", {"a": "h0", "b": "h3"})["path"] == lab.route("h0", "h3")
 
 
@@ -125,13 +125,13 @@ def test_events_are_a_list_or_a_stream(lab: Lab, url: str) -> None:
         assert stream.headers["Content-Type"].startswith("text/event-stream")
         told = messages(stream)
         lab.fail("h0", "s0")
-        found = [next(told)]
-        while not any(kind == "state" and data["down"] for kind, _, data in found):
-            found.append(next(told))
+        events = [next(told)]
+        while not any(kind == "state" and data["down"] for kind, _, data in events):
+            events.append(next(told))
         lab.restore("h0", "s0")
-        while sum(data.get("kind") == "converged" for _, _, data in found) < 2:
-            found.append(next(told))
-    for kind, number, data in found:
+        while sum(data.get("kind") == "converged" for _, _, data in events) < 2:
+            events.append(next(told))
+    for kind, number, data in events:
         assert (int(number) == data["number"] > before) if kind == "message" else data["ended"] == []
     since = ask(f"{url}events?kind=link&after={before}")
     assert [value["up"] for value in since] == [False, True]
@@ -150,8 +150,8 @@ def test_all_clients_get_all_events_of_one_reader(lab: Lab, url: str) -> None:
         for stream in streams:
             assert stream.readline() == b"retry: 1000\n"
         lab.ping("h0", "h1")
-        found = [next(messages(stream))[2] for stream in streams]
-    assert len({value["number"] for value in found}) == 1
+        first_events = [next(messages(stream))[2] for stream in streams]
+    assert len({value["number"] for value in first_events}) == 1
 
 
 def test_streams_have_a_bound_and_hold_up_no_other_request(lab: Lab, url: str) -> None:
@@ -302,21 +302,21 @@ def test_what_is_not_there_names_the_description(url: str) -> None:
 
 
 def test_the_openapi_document_describes_every_request(url: str) -> None:
-    found = ask(url + "openapi.json")
-    assert found["openapi"].startswith("3.1")
-    assert {f"/measurements/{name}" for name in measurement.known()} <= set(found["paths"])
-    for path, methods in found["paths"].items():
+    document = ask(url + "openapi.json")
+    assert document["openapi"].startswith("3.1")
+    assert {f"/measurements/{name}" for name in measurement.known()} <= set(document["paths"])
+    for path, methods in document["paths"].items():
         for operation in methods.values():
             named = {p["name"] for p in operation["parameters"] if p["in"] == "path"}
             assert named == set(re.findall(r"{(\w+)}", path))
             assert operation["summary"]
             assert not operation["summary"].startswith("Make a")
-    schema = found["paths"]["/measurements/iperf"]["post"]["requestBody"]["content"]["application/json"][
+    schema = document["paths"]["/measurements/iperf"]["post"]["requestBody"]["content"]["application/json"][
         "schema"
     ]
     assert schema["properties"]["seconds"]["minimum"] == 0.1
     # What needs no argument answers as it is described.
-    for path, methods in found["paths"].items():
+    for path, methods in document["paths"].items():
         if "get" in methods and "{" not in path:
             ask(url + path[1:])
 
@@ -326,10 +326,10 @@ class _Loaded(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attributes if name in ("src", "href") and value]
+        self.addresses += [value for name, value in attributes if name in ("src", "href") and value]
 
 
 def test_the_page_shows_it_without_assets_from_elsewhere(url: str) -> None:
@@ -338,8 +338,8 @@ def test_the_page_shows_it_without_assets_from_elsewhere(url: str) -> None:
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
     page = _Loaded()
     page.feed(text)
-    assert "api.css" in page.found
-    for address in page.found:
+    assert "api.css" in page.addresses
+    for address in page.addresses:
         assert address == "data:," or "//" not in address
         if address != "data:,":
             with urllib.request.urlopen(url + address, timeout=240) as answer:

@@ -48,12 +48,12 @@ def number(lab: Lab, a: str, b: str) -> int:
 
 
 def test_the_fabric_is_the_labs(lab: Lab, client: TestClient) -> None:
-    found = client.get("drawing").json()
-    assert found["topology"] == "bcube:4,1"
-    assert [(n["name"], n["label"], n["ipv4"]) for n in found["nodes"]] == [
+    drawing = client.get("drawing").json()
+    assert drawing["topology"] == "bcube:4,1"
+    assert [(n["name"], n["label"], n["ipv4"]) for n in drawing["nodes"]] == [
         (n["name"], n["label"], n["ipv4"]) for n in lab.nodes()
     ]
-    assert len(found["links"]) == 32
+    assert len(drawing["links"]) == 32
 
 
 def test_counters_count_the_links_of_a_path_and_no_others(lab: Lab, client: TestClient) -> None:

@@ -30,10 +30,10 @@ QUERIES = sorted({target["expr"] for panel in DASHBOARD["panels"] for target in 
 TIMEOUT = 240.0
 
 
-def eventually(found: Callable[[], Any]) -> Any:
+def eventually(ask: Callable[[], Any]) -> Any:
     """The first true value of a function, called again and again; a failure after four minutes."""
     end = time.monotonic() + TIMEOUT
-    while not (value := found()):
+    while not (value := ask()):
         assert time.monotonic() < end, "nothing came"
         time.sleep(0.1)
     return value
@@ -58,8 +58,8 @@ class Prometheus:
 
     def value(self, text: str) -> float | None:
         """The value of a query with one sample."""
-        found = self.query(text)
-        return float(found[0]["value"][1]) if len(found) == 1 else None
+        samples = self.query(text)
+        return float(samples[0]["value"][1]) if len(samples) == 1 else None
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +155,9 @@ def test_samples_end_with_the_lab() -> None:
     answers = iter([Lab.__new__(Lab)])
 
     def read() -> Any:
-        if (found := next(answers, None)) is None:
+        if (answer := next(answers, None)) is None:
             raise LabError("the lab has ended")
-        return found
+        return answer
 
     with Sampling(read, 0.001) as samples:
         samples._thread.join(TIMEOUT)

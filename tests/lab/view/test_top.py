@@ -54,10 +54,10 @@ def test_a_change_is_followed_until_the_lab_has_converged() -> None:
         (2.007, Converged([0, 1], 6.5)),
         (3.0, LinkChanged(("h0", "s0"), 0, True, "s0:1")),
     ]
-    found = Convergences()
+    convergences = Convergences()
     for number, (at, event) in enumerate(happened, 1):
-        found.add(Record(number, at, at, event))
-    first, second = found.changes
+        convergences.add(Record(number, at, at, event))
+    first, second = convergences.changes
     assert first.links == ["h0-s0 down", "h0-s1 down"]
     assert (first.controller_ms, first.agents_ms, first.converged_ms) == (3.0, 6.0, 6.5)
     assert (first.switches, first.flow_mods) == (2, 5)
@@ -80,10 +80,10 @@ def head(app: Top) -> str:
     return str(app.query_one("#head", Static).content)
 
 
-async def until(pilot: Pilot[None], found: Callable[[], object]) -> None:
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
     """Wait until the screen shows something."""
     end = time.monotonic() + TIMEOUT
-    while not found():
+    while not condition():
         assert time.monotonic() < end, "it did not appear"
         await pilot.pause(0.05)
 
@@ -174,13 +174,13 @@ def test_what_is_no_terminal_gets_one_reading(lab: Lab) -> None:
     said = subprocess.check_output(words, text=True, timeout=TIMEOUT)
     assert said.startswith(f"{lab.config.name}: bcube:2,1 with brp; 0 of 8 links down\n")
     assert "entries" in said
-    found = json.loads(subprocess.check_output([*words, "--json"], text=True, timeout=TIMEOUT))
-    assert [sorted(found)] == [
+    reading = json.loads(subprocess.check_output([*words, "--json"], text=True, timeout=TIMEOUT))
+    assert [sorted(reading)] == [
         ["at", "changes", "ended", "events", "links", "name", "scheme", "tables", "topology"]
     ]
-    assert {one["switch"] for one in found["tables"]} == {"s0", "s1", "s2", "s3"}
-    assert {one["entries"] for one in found["tables"]} == {len(lab.flows("s0")["flows"])}
-    assert found["events"][-1]["kind"] == "lab"
+    assert {one["switch"] for one in reading["tables"]} == {"s0", "s1", "s2", "s3"}
+    assert {one["entries"] for one in reading["tables"]} == {len(lab.flows("s0")["flows"])}
+    assert reading["events"][-1]["kind"] == "lab"
 
 
 @pytest.mark.lab

@@ -133,11 +133,11 @@ def test_links_are_reached_and_escape_leads_back(page: Any) -> None:
     page.focus("#picture")
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowRight")
-    found = []
+    focused = []
     for _ in range(2):
         page.keyboard.press("l")
-        found.append(page.evaluate("dcnlab.picture.marks.focus.link"))
-    assert len(set(found)) == 2
+        focused.append(page.evaluate("dcnlab.picture.marks.focus.link"))
+    assert len(set(focused)) == 2
     page.keyboard.press("Enter")
     until(page, "document.querySelector('.impair')")
     page.keyboard.press("Escape")

@@ -37,11 +37,11 @@ def browser() -> Iterator[Any]:
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The same network with two schemes; the first link of the path of a stream is cut."""
     folder = tmp_path_factory.mktemp("beside")
-    found = [folder / f"{scheme}.rec" for scheme in SCHEMES]
-    for scheme, path in zip(SCHEMES, found, strict=True):
+    paths = [folder / f"{scheme}.rec" for scheme in SCHEMES]
+    for scheme, path in zip(SCHEMES, paths, strict=True):
         with Lab("bcube:2,1", scheme) as lab:
             screenshots.record(lab, path, 1.5)
-    return found
+    return paths
 
 
 def ended(path: Path) -> dict[str, Any]:
@@ -124,9 +124,9 @@ def test_two_labs_have_the_same_cut(browser: Any) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_figures_are_the_evaluators(scheme: str) -> None:
-    found = figures("bcube:2,1", scheme, frozenset({0}))
-    assert found["delivered"] == 100
-    whole, hurt = figures("bcube:2,1", scheme, frozenset())["path_mean"], found["path_mean"]
+    beside = figures("bcube:2,1", scheme, frozenset({0}))
+    assert beside["delivered"] == 100
+    whole, hurt = figures("bcube:2,1", scheme, frozenset())["path_mean"], beside["path_mean"]
     assert whole is not None
     assert hurt is not None
     assert hurt >= whole

@@ -71,11 +71,11 @@ def test_the_last_minutes_are_kept_within_their_bounds() -> None:
     kept = Readings()
     for second in range(2000):
         kept.add(float(second), (second % 3,), [(second, 2 * second)])
-    found = kept.read(most=5000)
-    assert [one.at for one in found] == [float(second) for second in range(1999 - int(SPAN), 2000)]
-    assert found[-1] == {"at": 1999.0, "down": [1], "links": [[1999, 3998]]}
+    samples = kept.read(most=5000)
+    assert [one.at for one in samples] == [float(second) for second in range(1999 - int(SPAN), 2000)]
+    assert samples[-1] == {"at": 1999.0, "down": [1], "links": [[1999, 3998]]}
     assert len(kept.read()) <= 300
-    assert kept.read()[-1] == found[-1]
+    assert kept.read()[-1] == samples[-1]
     many = Readings()
     for second in range(10):
         many.add(float(second), (), [(0, 0)] * 300_000)

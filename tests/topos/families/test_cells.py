@@ -26,13 +26,13 @@ def dcell(n: int, level: int, first: int = 0) -> tuple[int, set[Pair]]:
     if level == 0:
         return n, set()
     below, _ = dcell(n, level - 1)
-    found: set[Pair] = set()
+    pairs: set[Pair] = set()
     for i in range(below + 1):
-        found |= dcell(n, level - 1, first + i * below)[1]
+        pairs |= dcell(n, level - 1, first + i * below)[1]
     for i in range(below):
         for j in range(i + 1, below + 1):
-            found.add((first + i * below + j - 1, first + j * below + i))
-    return below * (below + 1), found
+            pairs.add((first + i * below + j - 1, first + j * below + i))
+    return below * (below + 1), pairs
 
 
 def ficonn(n: int, level: int, first: int = 0) -> tuple[int, set[Pair]]:
@@ -41,14 +41,14 @@ def ficonn(n: int, level: int, first: int = 0) -> tuple[int, set[Pair]]:
         return n, set()
     below, _ = ficonn(n, level - 1)
     copies = below // 2**level + 1
-    found: set[Pair] = set()
+    pairs: set[Pair] = set()
     for i1 in range(copies):
-        found |= ficonn(n, level - 1, first + i1 * below)[1]
+        pairs |= ficonn(n, level - 1, first + i1 * below)[1]
         for j1 in range(i1 * 2**level + 2 ** (level - 1) - 1, below, 2**level):
             i2 = (j1 - 2 ** (level - 1) + 1) // 2**level + 1
             j2 = i1 * 2**level + 2 ** (level - 1) - 1
-            found.add((first + i1 * below + j1, first + i2 * below + j2))
-    return below * copies, found
+            pairs.add((first + i1 * below + j1, first + i2 * below + j2))
+    return below * copies, pairs
 
 
 def hcn(n: int, k: int) -> Iterator[Pair]:
@@ -65,18 +65,18 @@ def hcn(n: int, k: int) -> Iterator[Pair]:
 
 @pytest.mark.parametrize(("n", "k"), [(2, 0), (2, 1), (5, 1), (2, 2), (3, 2), (2, 3)])
 def test_dcell_equals_the_papers_construction(n: int, k: int) -> None:
-    servers, found = dcell(n, k)
+    servers, pairs = dcell(n, k)
     network = built(f"dcell:{n},{k}")
     assert network.servers == servers
-    assert links(network) == found | access(servers, n)
+    assert links(network) == pairs | access(servers, n)
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 0), (2, 1), (4, 1), (2, 2), (4, 2), (6, 2), (2, 3)])
 def test_ficonn_equals_the_papers_construction(n: int, k: int) -> None:
-    servers, found = ficonn(n, k)
+    servers, pairs = ficonn(n, k)
     network = built(f"ficonn:{n},{k}")
     assert network.servers == servers
-    assert links(network) == found | access(servers, n)
+    assert links(network) == pairs | access(servers, n)
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 0), (3, 1), (2, 3), (4, 2), (3, 3)])

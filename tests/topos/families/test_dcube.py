@@ -27,28 +27,28 @@ def flip(bits: str, places: list[int]) -> int:
 
 def mobius(m: int, top: str) -> nx.Graph:
     """Cull and Larson: x_i alone is complemented if x_(i+1) = 0, x_i to x_0 if it is 1."""
-    found = nx.Graph()
+    cube = nx.Graph()
     for a in range(2**m):
         bits = f"{a:0{m}b}"
         for i in range(m):
             above = top if i == m - 1 else bits[m - 2 - i]
-            found.add_edge(a, flip(bits, [i] if above == "0" else list(range(i + 1))))
-    return found
+            cube.add_edge(a, flip(bits, [i] if above == "0" else list(range(i + 1))))
+    return cube
 
 
 def twisted(m: int) -> nx.Graph:
     """Hilbers et al., recursively: four copies on two fewer bits and two edges per vertex by parity."""
     if m == 1:
         return nx.Graph([(0, 1)])
-    found = nx.Graph()
+    cube = nx.Graph()
     for copy in range(4):
-        found.add_edges_from((copy << m - 2 | a, copy << m - 2 | b) for a, b in twisted(m - 2).edges())
+        cube.add_edges_from((copy << m - 2 | a, copy << m - 2 | b) for a, b in twisted(m - 2).edges())
     for a in range(2**m):
         bits = f"{a:0{m}b}"
-        found.add_edge(a, flip(bits, [m - 1]))
+        cube.add_edge(a, flip(bits, [m - 1]))
         odd = bits[2:].count("1") % 2
-        found.add_edge(a, flip(bits, [m - 2] if odd else [m - 1, m - 2]))
-    return found
+        cube.add_edge(a, flip(bits, [m - 2] if odd else [m - 1, m - 2]))
+    return cube
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6])
@@ -59,8 +59,8 @@ def test_cubes_are_the_defined_graphs(m: int) -> None:
     if m % 2:
         expected["twisted"] = twisted(m)
     for name, graph in expected.items():
-        found = switch_graph(built(f"dcube:{m},1,cube={name}"))
-        assert {frozenset(e) for e in found.edges()} == {frozenset(e) for e in graph.edges()}, name
+        ours = switch_graph(built(f"dcube:{m},1,cube={name}"))
+        assert {frozenset(e) for e in ours.edges()} == {frozenset(e) for e in graph.edges()}, name
 
 
 @pytest.mark.parametrize("spec", ["hdcube:6,2", "mdcube:6,2", "mdcube:4,4", "dcube:6,2,cube=mobius0"])
@@ -109,21 +109,21 @@ def test_each_sub_network_has_its_cube_and_a_server_counts_as_q_minus_1(
     assert (network.servers, network.switches) == (2**m * n, 2**m)
     assert {len(network.links_of(server)) for server in range(network.servers)} == {ports}
     for sub_network, cube in enumerate(cubes):
-        found = set()
+        edges = set()
         for a, p, b, q in network.link_ends[network.link_ends[:, 2] < network.servers].tolist():
             assert (a % n, p) == (b % n, q)
             if (a % n * (ports - 1) + p - 2) // m == sub_network:
-                found.add(frozenset((a // n, b // n)))
+                edges.add(frozenset((a // n, b // n)))
         expected = switch_graph(built(f"dcube:{m},1,cube={cube}"))
-        assert found == {frozenset(edge) for edge in expected.edges()}
+        assert edges == {frozenset(edge) for edge in expected.edges()}
 
 
 @pytest.mark.parametrize("m", range(1, 7))
 def test_diameters(m: int) -> None:
     """H: 2m; M: 2 ceil((m+1)/2) + 1 for m >= 3, 4 for m = 2, 2 for m = 1 (PAPERS 1)."""
-    found = {c: server_hops(built(f"{c}:{m},1"), range(2**m * m)).max() for c in ("hdcube", "mdcube")}
+    diameters = {c: server_hops(built(f"{c}:{m},1"), range(2**m * m)).max() for c in ("hdcube", "mdcube")}
     moebius = {1: 1, 2: 4}.get(m, 2 * ((m + 2) // 2) + 1)
-    assert found == {"hdcube": 2 * m if m > 1 else 1, "mdcube": moebius}
+    assert diameters == {"hdcube": 2 * m if m > 1 else 1, "mdcube": moebius}
 
 
 @pytest.mark.parametrize("m", range(1, 10))

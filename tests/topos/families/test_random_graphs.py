@@ -22,12 +22,12 @@ SEEDS = st.integers(0, 2**32)
 
 
 def switch_graph(network: Fabric) -> nx.Graph:
-    found = nx.Graph()
-    found.add_nodes_from(range(network.switches))
-    found.add_edges_from(
+    graph = nx.Graph()
+    graph.add_nodes_from(range(network.switches))
+    graph.add_edges_from(
         (a - network.servers, b - network.servers) for a, b in links(network) if a >= network.servers
     )
-    return found
+    return graph
 
 
 @given(n=st.integers(3, 60), d=st.integers(2, 12), seed=SEEDS)
@@ -35,12 +35,12 @@ def switch_graph(network: Fabric) -> nx.Graph:
 def test_random_regular_graphs(n: int, d: int, seed: int) -> None:
     assume(d < n and n * d % 2 == 0)
     pairs = random_regular(np.random.default_rng(seed), n, d)
-    found = nx.Graph(pairs.tolist())
-    assert set(dict(found.degree()).values()) == {d}
-    assert len(found) == n
-    assert found.number_of_edges() == len(pairs) == n * d // 2
-    assert nx.number_of_selfloops(found) == 0
-    assert nx.is_connected(found)
+    graph = nx.Graph(pairs.tolist())
+    assert set(dict(graph.degree()).values()) == {d}
+    assert len(graph) == n
+    assert graph.number_of_edges() == len(pairs) == n * d // 2
+    assert nx.number_of_selfloops(graph) == 0
+    assert nx.is_connected(graph)
     assert pairs.tolist() == sorted(map(sorted, pairs.tolist()))
 
 
@@ -48,11 +48,11 @@ def test_random_regular_graphs(n: int, d: int, seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 def test_lifts_cover_the_complete_graph(p: int, q: int, seed: int) -> None:
     """Each vertex has exactly one neighbour in every other group: the graph covers K_(p+1)."""
-    found = nx.Graph(random_lift(np.random.default_rng(seed), p, q).tolist())
-    assert len(found) == (p + 1) * q
-    assert nx.is_connected(found)
-    for vertex in found:
-        groups = sorted(other // q for other in found[vertex])
+    graph = nx.Graph(random_lift(np.random.default_rng(seed), p, q).tolist())
+    assert len(graph) == (p + 1) * q
+    assert nx.is_connected(graph)
+    for vertex in graph:
+        groups = sorted(other // q for other in graph[vertex])
         assert groups == [g for g in range(p + 1) if g != vertex // q]
 
 
@@ -128,8 +128,8 @@ def test_seeds_determine_the_graph(spec: str) -> None:
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_random_regular_graphs_expand(seed: int) -> None:
     """The second eigenvalue of a random d-regular graph is near 2 sqrt(d - 1) (Friedman)."""
-    found = nx.to_numpy_array(switch_graph(built(f"jellyfish:8,200,6,seed={seed}")))
-    values = np.sort(np.abs(np.linalg.eigvalsh(found)))
+    adjacency = nx.to_numpy_array(switch_graph(built(f"jellyfish:8,200,6,seed={seed}")))
+    values = np.sort(np.abs(np.linalg.eigvalsh(adjacency)))
     assert values[-1] == pytest.approx(6)
     assert values[-2] < 1.15 * 2 * 5**0.5
 

@@ -131,9 +131,9 @@ def test_field_axioms(q: int) -> None:
 
 
 def test_prime_powers() -> None:
-    found = [n for n in range(1, 65) if prime_power(n)]
+    powers = [n for n in range(1, 65) if prime_power(n)]
     expected = sorted(p**e for p in range(2, 65) for e in range(1, 7) if p**e < 65 and is_prime(p))
-    assert found == expected
+    assert powers == expected
 
 
 def is_prime(n: int) -> bool:
@@ -146,10 +146,10 @@ def is_prime(n: int) -> bool:
 @pytest.mark.parametrize("f", [3, 4, 5, 7, 8, 9, 11, 13, 16, 17])
 def test_slim_fly_has_diameter_2(f: int) -> None:
     """2 f^2 routers of degree (3 f - delta) / 2, f = 4 w + delta."""
-    found = routers(f"slimfly:{f}")
+    router_graph = routers(f"slimfly:{f}")
     delta = {1: 1, 3: -1, 0: 0}[f % 4]
-    assert len(found) == 2 * f * f
-    assert set(dict(found.degree()).values()) == {(3 * f - delta) // 2}
+    assert len(router_graph) == 2 * f * f
+    assert set(dict(router_graph.degree()).values()) == {(3 * f - delta) // 2}
     rows = distances(built(f"slimfly:{f},hosts=1"), range(2 * f * f))[:, : 2 * f * f]
     assert rows.max() == 4, "two more than between routers: a host at each end"
 
@@ -163,7 +163,7 @@ def test_slim_fly_lines(f: int) -> None:
     """(0, x, y) and (1, m, c) are joined exactly if y = m x + c; differences are symmetric sets."""
     family = parse(f"slimfly:{f}")
     assert isinstance(family, SlimFly)
-    gf, found = field(f), routers(f"slimfly:{f}")
+    gf, router_graph = field(f), routers(f"slimfly:{f}")
     sets = [set(s.tolist()) for s in family.difference_sets]
     for u, v in itertools.combinations(range(2 * f * f), 2):
         (side, x, y), (other, m, c) = family.element(u), family.element(v)
@@ -172,7 +172,7 @@ def test_slim_fly_lines(f: int) -> None:
         else:
             minus_c = int(np.flatnonzero(gf.add[c] == 0)[0])
             joined = x == m and int(gf.add[y, minus_c]) in sets[side]
-        assert found.has_edge(u, v) == joined
+        assert router_graph.has_edge(u, v) == joined
 
 
 def test_slim_fly_hosts() -> None:
@@ -195,14 +195,14 @@ def test_dragonfly(a: int, p: int, h: int) -> None:
     groups = a * h + 1
     assert (network.servers, network.switches) == (p * a * groups, a * groups)
     assert all(network.port_count(s) == a - 1 + h + p for s in range(network.servers, network.size))
-    found = routers(spec)
-    between = Counter(tuple(sorted((family.group(u), family.group(v)))) for u, v in found.edges())
+    router_graph = routers(spec)
+    between = Counter(tuple(sorted((family.group(u), family.group(v)))) for u, v in router_graph.edges())
     assert between == {
         (i, j): 1 if i < j else math.comb(a, 2)
         for i, j in itertools.combinations_with_replacement(range(groups), 2)
         if i < j or a > 1
     }
-    assert nx.diameter(found) <= 3
+    assert nx.diameter(router_graph) <= 3
 
 
 @pytest.mark.parametrize("spec", ["dragonfly:2,1,1", "dragonfly:4,2,2"])
