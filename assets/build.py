@@ -45,7 +45,7 @@ def problem(packages: Path = HERE, target: Path = TARGET, files: Mapping[str, st
     with tempfile.TemporaryDirectory() as folder:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(packages / name, folder)
-        words = [
+        argv = [
             npm,
             "ci",
             "--ignore-scripts",
@@ -57,7 +57,7 @@ def problem(packages: Path = HERE, target: Path = TARGET, files: Mapping[str, st
         ]
         try:
             done = subprocess.run(
-                words, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
+                argv, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
             return f"npm has not answered for {_SECONDS} s"
@@ -69,9 +69,9 @@ def problem(packages: Path = HERE, target: Path = TARGET, files: Mapping[str, st
     return ""
 
 
-def main(words: Sequence[str]) -> None:
+def main(argv: Sequence[str]) -> None:
     """Install what is asked for; exit code 1, with one line, where that is not possible."""
-    match words:
+    match argv:
         case []:
             trouble, without = problem(), "the view will have no terminals and no coasts"
         case ["site", folder]:
@@ -81,7 +81,7 @@ def main(words: Sequence[str]) -> None:
             sys.exit("usage: build.py [site FOLDER]")
     if trouble:
         sys.exit(f"{without}: {trouble}")
-    print(f"the pinned npm packages are in {Path(words[1]) if words else TARGET}")
+    print(f"the pinned npm packages are in {Path(argv[1]) if argv else TARGET}")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def commands(lab: str) -> dict[str, list[str]]:
         "dcnlab list": [*run, "list"],
         "dcnlab --help": [*run, "--help"],
     }
-    return {title: words for title, words in lines.items() if shutil.which(words[0])}
+    return {title: argv for title, argv in lines.items() if shutil.which(argv[0])}
 
 
 def cpu_seconds(argv: Sequence[str]) -> float:
@@ -55,7 +55,7 @@ def measure(rounds: int) -> dict[str, float]:
     """The least processor time of each command, in seconds."""
     with Lab("bcube:2,1", "brp") as lab:
         lines = commands(lab.config.name)
-        times = [{title: cpu_seconds(words) for title, words in lines.items()} for _ in range(rounds)]
+        times = [{title: cpu_seconds(argv) for title, argv in lines.items()} for _ in range(rounds)]
     return {title: min(one[title] for one in times) for title in lines}
 
 

@@ -44,12 +44,12 @@ def main() -> int:
 
 
 def _evaluated(
-    name: str, words: list[str], folder: Path | None = None, workers: tuple[subprocess.Popen[bytes], ...] = ()
+    name: str, argv: list[str], folder: Path | None = None, workers: tuple[subprocess.Popen[bytes], ...] = ()
 ) -> Any:
     """What `dcnlab evaluate` found, printed with its cost."""
     begun = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "dcnlab.cli", "evaluate", *words, "--json"],
+        [sys.executable, "-m", "dcnlab.cli", "evaluate", *argv, "--json"],
         stdout=subprocess.PIPE, check=True, env={**os.environ, "DCNLAB_MACHINES": str(folder)},
     )  # fmt: skip
     seconds, report = time.perf_counter() - begun, json.loads(done.stdout)

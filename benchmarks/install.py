@@ -121,12 +121,12 @@ def _tables() -> dict[str, FlowTable]:
 
 
 def _make_bridges(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> None:
-    words: list[str] = []
+    argv: list[str] = []
     for number, (bridge, table) in enumerate(tables.items(), start=1):
-        words += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy"]
-        words += ["fail_mode=secure", "protocols=OpenFlow13", f"other-config:datapath-id={number:016x}"]
+        argv += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy"]
+        argv += ["fail_mode=secure", "protocols=OpenFlow13", f"other-config:datapath-id={number:016x}"]
         (ovs.directory / f"{bridge}.txt").write_text("\n".join(table.lines()) + "\n")
-    ovs.vsctl(*words)
+    ovs.vsctl(*argv)
 
 
 def _each(tables: dict[str, FlowTable], *command: str) -> list[str]:

@@ -55,8 +55,8 @@ def taken(lab: Lab) -> Taken:
     total = Taken(defaultdict(int), defaultdict(float), defaultdict(int))
     for pid in holders.inside(holders.namespace(lab.guard_pid)):
         with contextlib.suppress(OSError):  # it has just ended
-            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-            kind = next((KINDS[word] for word in words if word in KINDS), Path(words[0]).name)
+            argv = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            kind = next((KINDS[word] for word in argv if word in KINDS), Path(argv[0]).name)
             total.processes[kind] += 1
             for task in Path(f"/proc/{pid}/task").iterdir():
                 total.seconds[kind] += int((task / "schedstat").read_text().split()[0]) / 1e9

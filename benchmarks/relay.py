@@ -99,8 +99,8 @@ def plain_ends(lab: ServerNetwork) -> None:
 
 def neighbour(lab: ServerNetwork, at: int, other: int, interface: str) -> None:
     """A fixed entry in the neighbour table of server ``at``."""
-    words = ("lladdr", label_address(lab, other), "dev", interface, "nud", "permanent")
-    run("ip", "-n", lab.netns(at), "neigh", "replace", lab.addresses[other], *words)
+    argv = ("lladdr", label_address(lab, other), "dev", interface, "nud", "permanent")
+    run("ip", "-n", lab.netns(at), "neigh", "replace", lab.addresses[other], *argv)
 
 
 def label_address(lab: ServerNetwork, node: int) -> str:

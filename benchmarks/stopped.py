@@ -79,10 +79,10 @@ def cell(lab: Lab, command: str, which: str, limit: float) -> str:
     return shown
 
 
-def timed(words: Sequence[str]) -> float:
+def timed(arguments: Sequence[str]) -> float:
     """The seconds that a command takes, or that it was waited for."""
     begun = time.monotonic()
-    argv = [*python_process.command("dcnlab"), *words]
+    argv = [*python_process.command("dcnlab"), *arguments]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
         try:
             command.wait(_LONGEST)

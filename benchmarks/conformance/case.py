@@ -10,9 +10,9 @@ from scapy.packet import Packet
 
 @dataclass(frozen=True)
 class Step:
-    """A change after the first entries: words of ``ovs-ofctl`` without the switch; whether it is refused."""
+    """A change after the first entries: arguments of ``ovs-ofctl`` but the switch; whether it is refused."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     refused: bool = False
     #: Done again until this is no part of what is printed.
     until_gone: str = ""

@@ -1,7 +1,7 @@
 """The program in the lab: reads requests as lines of JSON, changes the switch's tables, sends and receives.
 
-A request has ``steps``, each a list of: words of ovs-ofctl, its input, whether it must be refused, what must
-be gone from its output; or ``frames``, a list of port and hexadecimal, and then the answer has what came out.
+A request has ``steps``, each a list of: arguments of ovs-ofctl, its input, whether it must be refused, what
+must be gone from its output; or ``frames``, a list of port and hexadecimal: then the answer has what came out.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def exchanged(handles: dict[int, socket.socket], frames: list[Any], mark: bytes,
     return {"found": seen, "seconds": time.monotonic() - begun}
 
 
-def stepped(words: list[str], text: str, refused: bool, gone: str) -> str:
+def stepped(argv: list[str], text: str, refused: bool, gone: str) -> str:
     """Carry out a step; why it is not as it should be, if it is not."""
     end = time.monotonic() + _PATIENCE
     while True:
-        done = subprocess.run(["ovs-ofctl", *words], input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(["ovs-ofctl", *argv], input=text, capture_output=True, text=True, check=False)
         if gone and gone in done.stdout and time.monotonic() < end:
             time.sleep(0.02)
             continue

@@ -60,13 +60,13 @@ class Peer:
     def steps(self, steps: Sequence[tuple[Step, str]]) -> str:
         """Carry out steps, each with its input; why one is not as it should be, if one is not."""
         return str(
-            self.ask(steps=[(_words(one.words), text, one.refused, one.until_gone) for one, text in steps])
+            self.ask(steps=[(_with_switch(one.argv), text, one.refused, one.until_gone) for one, text in steps])
         )
 
 
-def _words(words: Sequence[str]) -> list[str]:
-    command = next(number for number, word in enumerate(words) if not word.startswith("-"))
-    return [*_OPENFLOW, *words[: command + 1], SWITCH, *words[command + 1 :]]
+def _with_switch(argv: Sequence[str]) -> list[str]:
+    command = next(number for number, word in enumerate(argv) if not word.startswith("-"))
+    return [*_OPENFLOW, *argv[: command + 1], SWITCH, *argv[command + 1 :]]
 
 
 @contextmanager

@@ -17,17 +17,17 @@ from dcnlab.cli.app import app
 
 def main() -> None:
     """Run the command, with its exit code; 127 if no command about labs has the name."""
-    lab, *words = sys.argv[1:]
-    if not words:
+    lab, *argv = sys.argv[1:]
+    if not argv:
         loading.load_all()
         print(json.dumps({info.name: _summary(info) for info in app.registered_commands if _takes_lab(info)}))
         return
-    loading.load(words)
-    info = next((info for info in app.registered_commands if info.name == words[0]), None)
+    loading.load(argv)
+    info = next((info for info in app.registered_commands if info.name == argv[0]), None)
     if info is None or not _takes_lab(info):
-        print(f"*** Unknown command: {words[0]}: `help` lists all")
+        print(f"*** Unknown command: {argv[0]}: `help` lists all")
         sys.exit(127)
-    sys.argv = ["dcnlab", *named(info, lab, words)]
+    sys.argv = ["dcnlab", *named(info, lab, argv)]
     program.main()
 
 

@@ -51,9 +51,9 @@ def _packages() -> dict[str, str]:
 def _programs() -> dict[str, str]:
     """The first line of what each program says of itself; nothing for those that are not installed."""
     versions = {}
-    for name, (program, *words) in _PROGRAMS.items():
+    for name, (program, *arguments) in _PROGRAMS.items():
         path = programs.find(program)
-        said = _output([path, *words]) if path else ""
+        said = _output([path, *arguments]) if path else ""
         if said:
             versions[name] = said.splitlines()[0]
     return versions
@@ -75,8 +75,8 @@ def _processor() -> str:
     return ""
 
 
-def _output(words: list[str]) -> str:
+def _output(argv: list[str]) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+        return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -26,9 +26,9 @@ Show = Callable[[str, str, bool], None]
 class Several:
     """A program in several nodes of the lab at ``path``."""
 
-    def __init__(self, path: Path, words: Sequence[str], show: Show) -> None:
+    def __init__(self, path: Path, argv: Sequence[str], show: Show) -> None:
         """``show`` is called for one line after the other, as they come."""
-        self._path, self._words, self._show = path, tuple(words), show
+        self._path, self._argv, self._show = path, tuple(argv), show
         self._showing = threading.Lock()
         self._running: dict[str, Connection] = {}
         self._interrupted = False
@@ -73,7 +73,7 @@ class Several:
             self._running[node] = connection
             try:
                 descriptors = (nothing.fileno(), output, errors)
-                return connection.perform(Exec(node, self._words), None, descriptors).exit
+                return connection.perform(Exec(node, self._argv), None, descriptors).exit
             finally:
                 del self._running[node]
 

@@ -40,13 +40,13 @@ def exec(
     In several, each line has the node's name before it, the program's input is empty, and the exit code is
     the largest. Options come before LAB: what follows NODE is the program's.
     """
-    node, words = wanted.node, list(wanted.words)
-    words = words[1:] if words[:1] == ["--"] else words
+    node, argv = wanted.node, list(wanted.words)
+    argv = argv[1:] if argv[:1] == ["--"] else argv
     several = _SEVERAL.intersection(node)
     nodes = _matching(lab, node) if several or json else [node]
     if json or len(nodes) > 1 or _PATTERN.intersection(node):
-        raise typer.Exit(_in_several(runtime.socket_path(lab), nodes, words, json))
-    raise typer.Exit(run_here(runtime.socket_path(lab), nodes[0], words))
+        raise typer.Exit(_in_several(runtime.socket_path(lab), nodes, argv, json))
+    raise typer.Exit(run_here(runtime.socket_path(lab), nodes[0], argv))
 
 
 def _matching(lab: str, node: str) -> list[str]:

@@ -33,13 +33,13 @@ def replicate(
     raise run(lab, Replicate(source, tuple(replicas), _bytes(size)), json)
 
 
-def _lab(words: list[str]) -> tuple[str, list[str]]:
+def _lab(argv: list[str]) -> tuple[str, list[str]]:
     """The name of the lab, which may be left out when only one runs, and the servers."""
     names = [running.name for running in runtime.labs() if running.alive]
-    if words[0] in names:
-        lab, servers = words[0], words[1:]
+    if argv[0] in names:
+        lab, servers = argv[0], argv[1:]
     elif len(names) == 1:
-        lab, servers = names[0], words
+        lab, servers = names[0], argv
     else:
         raise UsageError("name the lab first: " + ("none runs" if not names else f"{', '.join(names)} run"))
     if len(servers) < 2:

@@ -41,9 +41,9 @@ class Installation:
         """Run the command, after an update of the lists; LabError if it fails."""
         prefix = self.command[: self.command.index("apt-get")]
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for words in ((*prefix, "apt-get", "update"), self.command):
-            if subprocess.run(words, stdout=2, env=environment, check=False).returncode:
-                raise LabError(f"`{' '.join(words)}` failed; what it said is above")
+        for argv in ((*prefix, "apt-get", "update"), self.command):
+            if subprocess.run(argv, stdout=2, env=environment, check=False).returncode:
+                raise LabError(f"`{' '.join(argv)}` failed; what it said is above")
 
 
 def missing() -> list[str]:

@@ -153,11 +153,11 @@ class LazyNode:
         return self._start(cmd, False, params)
 
     def _start_in_image(self, root: Root, cmd: list[str], params: dict[str, Any]) -> subprocess.Popen[bytes]:
-        prefix, words = _split(root, cmd)
+        prefix, argv = _split(root, cmd)
         params.setdefault("env", self.environment)
         if self.isolation is not None:
-            return self.isolation.start(self.netns, words, prefix, str(root.path), cwd=root.folder, **params)
-        return self._start([*prefix, *root.command("", words)], True, params)
+            return self.isolation.start(self.netns, argv, prefix, str(root.path), cwd=root.folder, **params)
+        return self._start([*prefix, *root.command("", argv)], True, params)
 
     def _start(self, cmd: list[str], image: bool, params: dict[str, Any]) -> subprocess.Popen[bytes]:
         if self.namespaces is None:

@@ -23,22 +23,22 @@ def run(
     session: LocalMachine,
     call: Call,
     node: str,
-    words: Sequence[str],
+    argv: Sequence[str],
     *,
     program: Program | None = None,
     terminal: str = "",
     ours: bool = False,
 ) -> Exit:
-    """Run words in a node on the call's descriptors, which may be a ``terminal`` of that kind for them only.
+    """Run a command in a node on the call's descriptors, which may be a ``terminal`` of that kind only.
 
     ``program`` has environment, folder, folders of the host's own and limits; UsageError then for a program
-    that does not exist.  ``ours`` says that the lab chose the words: they are not isolated.
+    that does not exist.  ``ours`` says that the lab chose the command: it is not isolated.
     """
     stdin, stdout, stderr = call.descriptors
-    wanted = Program(tuple(words)) if program is None else replace(program, words=tuple(words))
+    wanted = Program(tuple(argv)) if program is None else replace(program, words=tuple(argv))
     if program is None:
         root = None if ours else program_start.root_of(session, node, wanted)
-        if error := program_start.launch_error(words[0], root):
+        if error := program_start.launch_error(argv[0], root):
             code, text = error
             os.write(stderr, f"dcnlab: {text}\n".encode())
             return Exit(code)

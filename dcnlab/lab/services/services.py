@@ -31,8 +31,8 @@ class Services:
     def start(self, name: str, node: str, program: Program, ready: str, within: float) -> ServiceState:
         """Start a service and return when it is ready (``within`` 0: at once)."""
         node = self._session.endpoint(self._session.host(node)).name
-        words = (program.words[0], *(addressed(self._session, word, 0) for word in program.words[1:]))
-        program = replace(program, words=words)
+        argv = (program.words[0], *(addressed(self._session, word, 0) for word in program.words[1:]))
+        program = replace(program, words=argv)
         try:
             service = Service(name, node, program, Readiness.parse(ready))
         except ValueError as error:

@@ -58,8 +58,8 @@ def _write(uid: int) -> None:
     _FOLDER.mkdir()
     Path("/run/sshd").mkdir(exist_ok=True)
     for name in ("key", "host"):
-        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "dcnlab", "-f", str(_FOLDER / name)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "dcnlab", "-f", str(_FOLDER / name)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode:
             raise LabError(f"ssh-keygen: {done.stderr.strip() or done.stdout.strip()}")
     public = (_FOLDER / "host.pub").read_text()

@@ -373,9 +373,9 @@ def _run(commands: Iterable[Command]) -> None:
 def _begin(commands: Iterable[Command]) -> list[waiting.Process]:
     return [
         subprocess.Popen(
-            words, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            argv, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
-        for shard, words in commands
+        for shard, argv in commands
     ]
 
 

@@ -192,10 +192,10 @@ def _kind(pid: int, supervisor: int) -> str:
         return AGENTS
     if name == "ovs-vswitchd":
         return SWITCHES
-    words = _command(pid)
-    if pid in (1, os.getpid()) or name == "ovsdb-server" or b"controller" in words:
+    argv = _command(pid)
+    if pid in (1, os.getpid()) or name == "ovsdb-server" or b"controller" in argv:
         return CONTROL
-    return DELAYS if _DELAY_LINE in words else PROGRAMS
+    return DELAYS if _DELAY_LINE in argv else PROGRAMS
 
 
 def _command(pid: int) -> list[bytes]:
