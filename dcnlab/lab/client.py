@@ -267,8 +267,9 @@ class Lab(
 
     @contextlib.contextmanager
     def _described_part(self) -> Iterator[tuple[JsonObject | None, int | None]]:
-        """What the guard must know of the part that this machine runs, and a descriptor of the part's key:
-        arguments of processes are no secret."""
+        """Yield what the guard must know of the part that this machine runs, and a descriptor of its key.
+
+        The key is not passed as an argument: others can read arguments of processes."""
         if self._part is None:
             yield None, None
             return

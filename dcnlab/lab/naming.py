@@ -140,8 +140,10 @@ def links_matching(
 
 
 def directions(fabric: Fabric, links: Iterable[int], sender: str = "") -> list[tuple[int, int]]:
-    """Both directions of links, each a link and the node that sends; with ``sender``, a name or a pattern, only
-    those in which such a node sends.  UsageError where there is none."""
+    """Return both directions of links, each as a link and the node that sends.
+
+    With ``sender``, a name or a pattern, it is only those in which such a node sends; UsageError if there is
+    none."""
     senders = _matching(fabric, sender, None) if sender else None
     ends = ((link, node) for link in links for node in fabric.link_ends[link, [0, 2]].tolist())
     wanted = [(link, node) for link, node in ends if senders is None or node in senders]

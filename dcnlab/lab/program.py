@@ -72,7 +72,9 @@ class Program:
         memory: str = "",
         image: str | os.PathLike[str] = "",
     ) -> Program:
-        """What a user asks for, with limits such as ``20%`` and ``256M``; UsageError for what cannot be."""
+        """Make the program that a user asks for; limits are such as ``20%`` and ``256M``.
+
+        Raises UsageError for what cannot be."""
         if isinstance(private, str):
             raise UsageError(f"private must be a list such as {private.split()!r}, not {private!r}")
         given = {"words": command(words), "env": env or {}, "cwd": cwd, "private": private}
@@ -107,7 +109,7 @@ def command(words: str | Iterable[object]) -> Iterable[object]:
 
 
 def read_limits(cpu: str, memory: str) -> JsonObject:
-    """``cpu`` in percent of one processor and ``memory`` in bytes, 0 without a limit; UsageError otherwise."""
+    """Read ``cpu`` in percent of a processor and ``memory`` in bytes, 0 without limit; UsageError otherwise."""
     try:
         return {"cpu": read_cpu(cpu) if cpu else 0.0, "memory": read_memory(memory) if memory else 0}
     except ValueError as error:
@@ -115,7 +117,7 @@ def read_limits(cpu: str, memory: str) -> JsonObject:
 
 
 def read_cpu(text: str) -> float:
-    """Percent of one processor, of ``20%`` or ``150%``; ValueError with half a sentence."""
+    """Read the percent of one processor from ``20%`` or ``150%``; ValueError with half a sentence."""
     match = _PERCENT.fullmatch(str(text).strip())
     if match is None or float(match[1]) < _LEAST_CPU:
         raise ValueError(

@@ -32,7 +32,7 @@ def measurement_endpoints() -> list[Endpoint]:
 
 
 def operation_endpoints() -> list[Endpoint]:
-    """One endpoint for each operation of a ``--custom`` file or of an installed package that says no other."""
+    """Return an endpoint for each operation of a ``--custom`` file or an installed package that states none."""
     known = operations.known()
     others = {name: known[name] for name in known if not known.is_builtin(name) and not known[name].http}
     return [Endpoint("POST", f"/operations/{name}", summary(kind)) for name, kind in others.items()]

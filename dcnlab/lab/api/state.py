@@ -14,7 +14,7 @@ _MOST_LINKS, _MOST_SERVERS, _MOST_PLACES = 64, 256, 64
 
 
 def state(lab: Lab) -> JsonObject:
-    """Failed links, processes that have ended, counters of links.
+    """Return the failed links, the processes that have ended and the counters of links.
 
     Where links are impaired, ``queues`` has by port (``h0:1``) the packets that wait and those dropped.  Where
     buffers of agents are limited, ``buffers`` has by server the packets that wait and the most in one buffer;
@@ -40,7 +40,7 @@ def state(lab: Lab) -> JsonObject:
 
 
 def _channels(lab: Lab) -> dict[str, list[tuple[str, str, int, int, int]]]:
-    """By port (``h0:1``) its virtual channels that are not idle."""
+    """Return the virtual channels of each port (``h0:1``) that are not idle."""
     by_port: dict[str, list[tuple[str, str, int, int, int]]] = {}
     for one in lab.buffers().channels:
         if not one.idle:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(config: LabConfig) -> None:
-    """UsageError for a lab whose servers do not configure themselves."""
+    """Raise UsageError unless the servers of the lab configure themselves."""
     if not config.autoconfigure:
         raise UsageError("the servers of this lab were given their addresses: start one --autoconfigure")
 
@@ -29,7 +29,7 @@ def enable_configuration(agents: AgentPool, scheme: Scheme) -> None:
 
 
 def side(agents: AgentPool, scheme: Scheme, servers: Sequence[int]) -> Side:
-    """The agents of these servers, which this machine runs, for one run of the protocol."""
+    """Return the agents of these servers, which this machine runs, for one run of the protocol."""
     return _protocol(_name(scheme)).side(agents, scheme, frozenset(servers))
 
 

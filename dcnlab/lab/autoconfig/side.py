@@ -77,14 +77,16 @@ class Protocol(ABC):
 
     @abstractmethod
     def wrong(self, scheme: Scheme, nodes: Sequence[int]) -> str:
-        """The error, in one line, when servers have something else than the scheme gives them."""
+        """Return the error, in one line, when servers have something else than the scheme gives them."""
 
     @abstractmethod
     def timed(self, concluded: Concluded | None, at: Mapping[int, float], begun: float) -> tuple[float, float]:
-        """When a run that was ``begun`` then really began, on the clock of ``at``, and its milliseconds."""
+        """Return when a run really began, on the clock of ``at``, and how many milliseconds it took.
+
+        ``begun`` is when it was asked for."""
 
     def check(self, scheme: Scheme, concluded: Concluded | None) -> None:
-        """LabError with every error that the origin found; one that concludes nothing finds none."""
+        """Raise LabError with every error that the origin found; one that concludes nothing finds none."""
         return
 
 

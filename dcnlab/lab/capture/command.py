@@ -71,7 +71,7 @@ def _interfaces(lab: LocalMachine, node: int, namespace: str) -> list[str]:
 
 
 def _controller(lab: LocalMachine, wanted: Wanted) -> tuple[str, Sequence[str]]:
-    """A switch, and the command line there for the OpenFlow conversation of all switches, or of one."""
+    """Return a switch, and the command that captures there what switches, all or one, and controller say."""
     shards = lab.running.shards
     if not shards:
         raise UsageError("this lab has no switches, so nobody talks to a controller")

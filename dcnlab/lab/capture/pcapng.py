@@ -40,5 +40,5 @@ def _block(kind: int, body: bytes) -> bytes:
 
 
 def _padded(data: bytes) -> bytes:
-    """Filled up to a multiple of 32 bits."""
+    """Fill data up to a multiple of 32 bits."""
     return data + bytes(-len(data) % 4)

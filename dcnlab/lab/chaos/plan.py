@@ -64,7 +64,7 @@ class Fault:
         return f"{self.verb} {self.target}{values}"
 
     def event(self, at: float = 0.0, name: str = "") -> JsonObject:
-        """As an entry of a scenario's ``events``."""
+        """Return the fault as an entry of a scenario's ``events``."""
         entry: JsonObject = {"at": f"{at:g}s", self.verb: self.target}
         if self.to:
             entry["to"] = dict(self.to)

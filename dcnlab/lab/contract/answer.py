@@ -28,7 +28,7 @@ class Answer(dict[str, Any]):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """From the JSON object of a lab's answer; keys that the class does not know are kept, without field."""
+        """Read the JSON object of a lab's answer; keys that the class does not know are kept, without field."""
         known = hints(cls)
         made = cls(**{name: decode(known[name], item) for name, item in value.items() if name in known})
         made.clear()

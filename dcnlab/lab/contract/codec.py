@@ -36,8 +36,8 @@ def encode(value: Any) -> Any:
 
 
 def decode(hint: Any, value: Any) -> Any:
-    """A JSON value as the type ``hint``: dataclasses, lists, tuples and dictionaries of them, or plain
-    values; TypeError when a plain value has another type."""
+    """Turn a JSON value into the type ``hint``: dataclasses, lists, tuples and dictionaries of them, or plain
+    values.  Raises TypeError when a plain value has another type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _decode_union(arguments, value)

@@ -85,7 +85,7 @@ class LinksSet:
 
     @classmethod
     def together(cls, machines: Sequence[LinksSet]) -> LinksSet:
-        """What it has done on several machines."""
+        """Summarise what a change of links has done on several machines."""
         detected = [one.detection_ms for one in machines if one.detection_ms is not None]
         return cls(
             min(detected, default=None),

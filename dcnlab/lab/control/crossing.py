@@ -20,8 +20,9 @@ _HELD = 1 << 18
 
 @contextlib.contextmanager
 def crossing(descriptors: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    """Descriptors for a program in a lab: those given, but for terminals, which pipes and terminals of our own
-    stand for while the block lasts."""
+    """Yield descriptors for a program in a lab.
+
+    They are those given, but pipes and terminals of our own stand for terminals while the block lasts."""
     source, *targets = descriptors
     with contextlib.ExitStack() as stack:
         shown = {target: stack.enter_context(_output(target)) for target in _terminals(targets)}
@@ -44,7 +45,7 @@ def _terminals(targets: list[int]) -> list[int]:
 
 
 def _same(target: int, shown: dict[int, int]) -> int:
-    """The descriptor among ``shown`` of the same terminal."""
+    """Return the descriptor among ``shown`` that leads to the same terminal."""
     device = os.fstat(target).st_rdev
     return next((one for one in shown if os.isatty(target) and os.fstat(one).st_rdev == device), target)
 

@@ -37,7 +37,7 @@ class Holder:
         return state_of(self.pid) == _STOPPED
 
     def said(self, lab: str) -> str:
-        """That it is stopped, and what helps, in one line."""
+        """Say in one line that the process is stopped, and what helps."""
         remedy = f"`kill -CONT {self.pid}` has it go on, `dcnlab down {lab}` ends the lab"
         return f"the {self.name} of {lab} is stopped: {remedy}"
 

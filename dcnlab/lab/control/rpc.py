@@ -141,7 +141,7 @@ def _log() -> logging.Logger:
 
 
 def _unexpected(error: Exception) -> str:
-    """One line for an error of the program; where that was replaced meanwhile, it says so."""
+    """Return one line for an error of the program; it says so where the program was replaced meanwhile."""
     from dcnlab.lab.control import upgrade  # clients do without these
     from topos import plugins
 
@@ -339,7 +339,7 @@ class Connection:
         return True
 
     def _look_for_stop(self, guard: int) -> None:
-        """StoppedError when the session of a guard is stopped, or the guard where the request needs that."""
+        """Raise StoppedError when a guard's session is stopped, or the guard where the request needs it."""
         if (holder := holders.stopped(guard, *self._needed)) is not None:
             self.close()
             raise StoppedError(holder.said(self._lab), guard)

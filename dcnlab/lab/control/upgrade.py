@@ -54,7 +54,7 @@ def keep_own() -> None:
 
 
 def check_replaced() -> None:
-    """ReplacedError where a new process would be one of another version."""
+    """Raise ReplacedError where a new process would run another version of the program."""
     if all_replaced():
         raise ReplacedError
 
@@ -97,7 +97,7 @@ def was_replaced() -> bool:
 
 
 def all_replaced(root: Path = _ROOT, since: float = _BEGUN) -> bool:
-    """The same for all files of the program, those too that would be imported later."""
+    """Say whether any file of the program was replaced, also those that would be imported later."""
     return any_newer((file for package in _PACKAGES for file in (root / package).rglob("*.py")), since)
 
 

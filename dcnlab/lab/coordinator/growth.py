@@ -31,7 +31,7 @@ def with_switch(lab: Coordinator, name: str) -> tuple[LabConfig, Scheme]:
 def with_link(
     lab: Coordinator, names: Sequence[str], next_port: Callable[[int], int]
 ) -> tuple[LabConfig, Scheme]:
-    """The lab with a link between two nodes; UsageError, in one line, where it cannot have one."""
+    """Return the lab with one more link, between two nodes; raises UsageError where it cannot have one."""
     if len(names) != 2:
         raise UsageError("name the two nodes of the link, such as `link s0 s12`")
     ends = [lab.node(name) for name in names]

@@ -96,4 +96,4 @@ class OtherMachines(Protocol):
         """Launch what a machine has again that was lost; with an empty name that of all such machines."""
 
     def end(self) -> None:
-        """They have ended, and are needed no longer."""
+        """Let the machines go: they have ended."""

@@ -38,7 +38,7 @@ class Removals:
         return change
 
     def check_restored(self, kind: str, names: Sequence[str]) -> None:
-        """UsageError for what was removed."""
+        """Raise UsageError for what was removed."""
         if self._among(*self._named(kind, names)):
             what = f"`dcnlab add {self._lab.config.name} {kind} {' '.join(names)}` adds it again"
             raise UsageError(f"{'-'.join(names)} was removed: {what}")

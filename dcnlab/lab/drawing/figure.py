@@ -109,7 +109,7 @@ class Figure:
 
     @property
     def counts(self) -> Mapping[int, int]:
-        """Per switch the number of its hosts that are not drawn."""
+        """Count the hosts of each switch that are not drawn."""
         return Counter(self.hosts[server] for server in self.folded)
 
     @cached_property
@@ -133,7 +133,7 @@ class Figure:
         return max(self.drawing.radius, radius(self.drawing.points[others]))
 
     def colours(self) -> list[str | None]:
-        """Per node the colour of its part; None for nodes outside all parts."""
+        """Return the colour of each node's part; None for nodes outside all parts."""
         numbers = self.fabric.family.part_numbers()
         if numbers is None:
             return [None] * self.fabric.size

@@ -22,7 +22,7 @@ _TIGHT, _SMALL = 8.0, 7 * INCH / 72
 
 @dataclass(frozen=True)
 class Frame:
-    """From coordinates of the layout to pixels: the scale, the picture without its caption, fonts."""
+    """Turns coordinates of the layout into pixels: the scale, the picture without caption, the fonts."""
 
     unit: float
     size: Points

@@ -77,7 +77,7 @@ def draw(fabric: Fabric) -> Drawing:
 
 
 def _map(points: Points, ends: NDArray[np.int32], scale: tuple[float, float]) -> Drawing:
-    """Nodes where they are on Earth, straight links but for those side by side, and the coast."""
+    """Draw nodes where they are on Earth, and the coast; links are straight unless they are parallel."""
     bows, none = _beside_each_other(ends), np.zeros(len(ends), dtype=np.bool_)
     along = points[ends[:, 1]] - points[ends[:, 0]]
     controls = points[ends].mean(axis=1) + 2 * bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
@@ -103,7 +103,7 @@ def _wraps(fabric: Fabric, ends: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def _beside_each_other(ends: NDArray[np.int32]) -> Points:
-    """Bows of parallel links, increasing in turn."""
+    """Return the bow of each link: that of parallel links grows from one to the next."""
     seen: Counter[tuple[int, int]] = Counter()
     bows = np.zeros(len(ends))
     for number, (a, b) in enumerate(ends.tolist()):
@@ -114,8 +114,9 @@ def _beside_each_other(ends: NDArray[np.int32]) -> Points:
 
 
 def _round_others(points: Points, ends: NDArray[np.int32], bows: Points) -> Points:
-    """``bows``, and more where a link would pass too close to another node, as in rows of a grid: the first
-    curvature with enough distance to other nodes; if there is none, the one with the most."""
+    """Return ``bows``, enlarged where a link would pass too close to another node, as in rows of a grid.
+
+    A link gets the first curvature with enough distance to other nodes; if there is none, the one with most."""
     nearest, room = _nearest_nodes(points), _room(points)
     best, most = bows.copy(), np.full(len(ends), -1.0)
     crowded = np.arange(len(ends))
@@ -139,7 +140,9 @@ def _room(points: Points) -> float:
 
 
 def _nearest_nodes(points: Points) -> Callable[[NDArray[np.int32], Points], Points]:
-    """A function of links and their bows: the smallest distance of each link to nodes that it does not join."""
+    """Return a function that gives the smallest distance of each link to nodes that it does not join.
+
+    Its arguments are links and their bows."""
     from scipy.spatial import KDTree
 
     tree, share = KDTree(points), np.linspace(0.02, 0.98, 33)[:, None]

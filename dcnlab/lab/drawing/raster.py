@@ -112,7 +112,7 @@ def _draw_nodes(axes: Any, figure: Figure, frame: Frame) -> None:
 
 
 def _tint(colour: str) -> tuple[float, ...]:
-    """A colour on white, at less than half of its strength."""
+    """Mix a colour with white, to less than half of its strength."""
     from matplotlib.colors import to_rgb
 
     return tuple((0.45 * np.array(to_rgb(colour)) + 0.55).tolist())

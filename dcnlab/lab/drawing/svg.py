@@ -85,7 +85,7 @@ def _link(figure: Figure, link: int, pixels: Pixels, width: float, kind: str) ->
 
 
 def _arrow(figure: Figure, arrow: Arrow, frame: Frame) -> str:
-    """A shaft along the link, and a head."""
+    """Draw an arrow: a shaft along the link, and a head."""
     shaft, head, width = arrow_shapes(figure, arrow, frame)
     corners = " ".join("{:.1f},{:.1f}".format(*point) for point in head)
     line = "M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}".format(*shaft.ravel())
@@ -95,7 +95,7 @@ def _arrow(figure: Figure, arrow: Arrow, frame: Frame) -> str:
 
 
 def _coast(figure: Figure, frame: Frame) -> Iterator[str]:
-    """The coast of a map, inside the picture and not behind its caption."""
+    """Draw the coast of a map, inside the picture and not behind its caption."""
     if not figure.drawing.coast:
         return
     yield f'<svg class="coast" width="{frame.width:.1f}" height="{frame.size[1]:.1f}">'

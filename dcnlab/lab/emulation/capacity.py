@@ -85,14 +85,14 @@ def requirements(
 
 
 def memory_needed(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> int:
-    """Estimated memory of a lab of this fabric, or of some of its nodes, in bytes, with the kernel's share."""
+    """Estimate the memory, in bytes, of a lab of this fabric or of some of its nodes, the kernel's included."""
     memory, _ = node_costs(fabric, agents)
     shards = _shards(fabric, nodes)
     return _BASE + round(float(memory[_chosen(fabric, nodes)].sum())) + shards * _PER_SHARD
 
 
 def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> float:
-    """Estimated processor time of a launch of this fabric, or of some of its nodes, over all cores."""
+    """Estimate the processor time of a launch of this fabric, or of some of its nodes, over all cores."""
     chosen = _chosen(fabric, nodes)
     ports, servers = _ports(fabric)[chosen], int((chosen < fabric.servers).sum())
     processes = servers if fabric.relaying and agents == "host" else 0
@@ -159,7 +159,7 @@ def allow_files(fabric: Fabric, nodes: Collection[int] | None = None) -> None:
 
 
 def check_size(family: Family) -> None:
-    """UsageError if the servers alone need too much memory; checked before the fabric is built."""
+    """Raise UsageError if the servers alone need too much memory: this is known before the fabric is built."""
     servers, _ = family.counts()
     needed = Requirement(_MEMORY, _BASE + servers * _PER_SERVER, _available())
     _refuse(family.spec, needed)
@@ -173,7 +173,7 @@ def _available() -> int:
 
 
 def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:
-    """UsageError, in one line, if programs are missing or the network is too large."""
+    """Raise UsageError if programs are missing or the network is too large."""
     if missing := programs.missing(programs.NEEDED):
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
@@ -183,7 +183,7 @@ def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None =
 
 
 def _refuse(spec: str, requirement: Requirement) -> None:
-    """UsageError if the machine has too little of something."""
+    """Raise UsageError if the machine has too little of something."""
     if requirement.fits:
         return
     needed, limit = requirement.needed, requirement.available or 0

@@ -58,8 +58,8 @@ class LabNet(Mininet):  # type: ignore[misc]
         return True
 
     def iperf(self, hosts: Any = None, l4Type: str = "TCP", *rest: Any, **words: Any) -> Any:
-        """As Mininet's, which waits forever for TCP with iperf 2.1.8: that reports no line for the connection
-        by which Mininet finds that the server listens."""
+        """Do as Mininet's does, which waits forever for TCP with iperf 2.1.8: that reports no line for the
+        connection by which Mininet learns that the server listens."""
         if l4Type != "TCP":
             return super().iperf(hosts, l4Type, *rest, **words)
         client, server = hosts or (self.hosts[0], self.hosts[-1])
@@ -126,7 +126,7 @@ class LabNet(Mininet):  # type: ignore[misc]
             raise LabError(f"the network is {self.given}, to which a script cannot add {what}")
 
     def configLinkStatus(self, src: str, dst: str, status: str) -> None:
-        """``link A B up|down`` at the prompt."""
+        """Do what ``link A B up|down`` at the prompt asks for."""
         self._set_link(src, dst, status == "up")
 
     def register_switch(self, name: str) -> LabSwitch:

@@ -184,7 +184,9 @@ class LazyNode:
 
 
 def _split(root: Root, argv: list[str]) -> tuple[list[str], list[str]]:
-    """What of a command line runs outside a root, and what in it: of Mininet's own for a shell, the shell."""
+    """Part a command line into what runs outside a root and what runs in it.
+
+    Of Mininet's own command for a shell, only the shell runs in the root."""
     at = argv.index("bash") if argv[0] == "mnexec" and "bash" in argv else 0
     if not root.find(argv[at]):
         raise LabError(f"command not found in the image: {argv[at]!r}")

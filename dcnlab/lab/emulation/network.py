@@ -94,7 +94,9 @@ def prepare_switches(running: Running, shards: Sequence[Shard], targets: Sequenc
 
 
 def _versions(running: Running) -> tuple[str, ...]:
-    """1.0 where the lab has ports block frames, 1.5 where our controller gives groups a hash basis."""
+    """Return the versions of OpenFlow that switches speak.
+
+    1.0 is there where the lab has ports block frames, 1.5 where our controller gives groups a hash basis."""
     early = ("OpenFlow10",) if running.config.floods_along_tree else ()
     late = ("OpenFlow15",) if running.choice.tables else ()
     return (*early, "OpenFlow13", *late)
@@ -197,7 +199,7 @@ def _asks(running: Running) -> bool:
 
 
 def _links(running: Running, ends: int) -> Iterator[Link]:
-    """The links, as they are wired, of which so many ends are on this machine."""
+    """Yield the links, as they are wired, of which so many ends are on this machine."""
     for link in wired(running.fabric, running.config.miswire):
         if running.here(link.a.node) + running.here(link.b.node) == ends:
             yield link
@@ -225,8 +227,9 @@ def shape_shard(running: Running, shard: Shard) -> None:
 
 
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
-    """(namespace, interface) of the ends of links whose both ends are here, but not those that agents wait for;
-    others have no carrier."""
+    """Yield namespace and interface of the ends of links that have both ends here: others have no carrier.
+
+    Ends that agents wait for are left out."""
     for link in _links(running, ends=2):
         for end in (link.a, link.b):
             if running.agents is None or not running.fabric.is_server(end.node):

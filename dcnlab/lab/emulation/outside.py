@@ -158,7 +158,7 @@ class Outside:
 
     @classmethod
     def received(cls, opened: OutsideOpened) -> Outside:
-        """From the numbers of inherited descriptors, which only this process keeps from here on."""
+        """Take over inherited descriptors by their numbers: only this process keeps them from here on."""
         outside = cls(_own(opened.remote), _own(opened.rest))
         for name, descriptor in opened.tls.items():
             with os.fdopen(descriptor, "rb") as file:

@@ -102,7 +102,7 @@ class Running:
             self.receive_buffers.extend(shards)
 
     def renew_generation(self) -> None:
-        """All agents of this machine have ended, and are started again."""
+        """Begin a new generation: all agents of this machine have ended, and are started again."""
         if self.part is not None:  # without other machines nobody knows anything of them any more
             self.generation += _RESTARTS
 
@@ -142,7 +142,7 @@ class Running:
 
     @cached_property
     def watched_servers(self) -> Sequence[int]:
-        """The servers of this machine that have no agent, and whose carriers tell of failures all the same."""
+        """Return this machine's servers without an agent whose carriers tell of failures all the same."""
         if self.fabric.relaying:
             return ()
         return [node for node in self.servers if not self.fabric.is_end_host(node)]
@@ -180,13 +180,13 @@ class Running:
 
     @property
     def host_devices(self) -> list[tuple[str, str]]:
-        """The namespace and the interface of each plain host, also of those that came later."""
+        """Return namespace and interface of each plain host, also of those that came later."""
         there = [(self.fabric.name(node), name) for node, name in self.host_interfaces.items()]
         return there + [(host.name, later_interface(host.name)) for host in self.beside.hosts]
 
     @property
     def fast_path(self) -> str:
-        """``on``, ``off``, or ``off`` with the reason why a fast path that was asked for is missing."""
+        """Say ``on`` or ``off``; ``off`` has the reason where a fast path was asked for and is missing."""
         if self.agents is None or self.config.fast_path == "off":
             return "off"
         return f"off: {self.agents.no_fast_path}" if self.agents.no_fast_path else "on"
@@ -198,8 +198,8 @@ class Running:
         return self._roots.ready(host, image, owner) if image else None
 
     def configuring(self, scheme: Scheme) -> Side:
-        """The agents of this machine, for one autoconfiguration of their coordinates, or their labels under
-        ``scheme``."""
+        """Return the agents of this machine, for one autoconfiguration of their coordinates, or of their labels
+        under ``scheme``."""
         assert self.agents is not None
         return configuring.side(self.agents, scheme, self.servers)
 

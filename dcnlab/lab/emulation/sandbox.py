@@ -226,14 +226,14 @@ def _wait(init: int, lifeline: int, session: socket.socket, opened: Opened | Non
 
 
 def _broker(session: socket.socket, init: int, opened: Opened | None) -> Broker:
-    """Imported only for labs that are opened to the outside."""
+    """Make the broker, which is imported only for labs that are opened to the outside."""
     from dcnlab.lab.emulation.broker import Broker
 
     return Broker(session, init, opened)
 
 
 def _init_remedy(error: OSError) -> str:
-    """What helps the user whose namespaces the kernel refused."""
+    """Say what helps the user whose namespaces the kernel refused."""
     outside = Path("/proc/self/uid_map").read_text().split()[1]
     if outside == "0" and error.errno == errno.EPERM:
         return CONTAINER_REMEDY

@@ -48,8 +48,9 @@ class Wiring:
     # --- links ------------------------------------------------------------------
 
     def broken(self, links: Iterable[int], *, down: bool = True) -> dict[int, str]:
-        """Those of the links that are not as they were made, and what is wrong with each; with ``down`` also
-        those with an end that is down."""
+        """Say of each link that is not as it was made what is wrong with it.
+
+        With ``down`` a link with an end that is down is not."""
         links = list(links)
         chosen = {link: self._pairs[link] for link in links if link in self._pairs}
         devices = netns.interfaces(name for pair in chosen.values() for name in (pair.a_netns, pair.b_netns))
@@ -84,7 +85,7 @@ class Wiring:
                 buffers.renew(shard)
 
     def _switch_ports(self, link: int) -> Iterator[tuple[str, str, int]]:
-        """The (switch, interface, port) of a link's ends at switches, unless others have their places."""
+        """Yield switch, interface and port of a link's ends at switches, unless others have their places."""
         fabric, ends = self._running.fabric, self._running.fabric.link(link)
         for end in (ends.a, ends.b):
             if self._running.here(end.node) and not fabric.is_server(end.node):
@@ -96,7 +97,7 @@ class Wiring:
     # --- hosts ------------------------------------------------------------------
 
     def incomplete(self, hosts: Iterable[int]) -> dict[int, str]:
-        """Those of the hosts without a device, an address or a route of theirs, and what is missing."""
+        """Say of each host that has lost a device, an address or a route what is missing."""
         running = self._running
         known = [host for host in hosts if running.fabric.relaying or running.fabric.is_end_host(host)]
         lines = {host: netns.inside(running.fabric.name(host), partial(self._missing, host)) for host in known}

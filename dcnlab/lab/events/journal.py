@@ -38,7 +38,7 @@ class Record:
         return self.event.kind
 
     def to_json(self) -> JsonObject:
-        """Number and times, then the kind, the fields and the text of the event."""
+        """Return the number and the times, then the kind, the fields and the text of the event."""
         times = {"at": round(self.at, 6), "clock": round(self.clock, 6)}
         return {"number": self.number, **times, **self.event.to_json(), "text": self.event.text()}
 
@@ -86,7 +86,7 @@ class Journal:
             return self._last
 
     def since(self, after: int = 0, kinds: Collection[str] = ()) -> list[Record]:
-        """The events with greater numbers than ``after``, of these kinds (none: of all), oldest first.
+        """Return the events with greater numbers than ``after``, of these kinds (none: of all), oldest first.
 
         Where the ring has dropped some of them, the first record is a ``Dropped`` with their count.
         """

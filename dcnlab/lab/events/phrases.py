@@ -29,7 +29,7 @@ _WORD = re.compile(r"[_.]+")
 
 
 def figures(values: Mapping[str, Any]) -> str:
-    """Figures, separated by commas, without those that are empty: ``noticed after 5 ms, 3 flow mods``."""
+    """State figures, but those that are empty, separated by commas: ``noticed after 5 ms, 3 flow mods``."""
     return ", ".join(
         _figure(name, value)
         for name, value in values.items()

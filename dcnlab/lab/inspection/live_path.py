@@ -156,7 +156,7 @@ class _Walk:
         return _shown(step, bool(verdict.entry), expected), arrivals
 
     def _ended(self, step: Step, hop: Hop, frame: Frame) -> tuple[Step, list[Arrival]]:
-        """The step of an action of the scheme, and where the frame arrives; if its link is up."""
+        """Return the step of an action of the scheme, and where the frame arrives if its link is up."""
         if not isinstance(hop.action, Forward):
             return step, []
         peer = self.fabric.peer(hop.node, hop.action.port)
@@ -165,7 +165,7 @@ class _Walk:
         return step, [(peer, self._sent(hop, hop.action, frame))]
 
     def _sent(self, hop: Hop, action: Forward, frame: Frame) -> Frame:
-        """The frame as a node sends it by the scheme; a plain host writes no label itself."""
+        """Return the frame as a node sends it by the scheme; a plain host writes no label itself."""
         if self.fabric.is_end_host(hop.node):
             hardware = mac.hardware(hop.node, action.port)
             to = address(self.scheme, self.destination) if self.ours else mac.hardware(self.destination, 1)

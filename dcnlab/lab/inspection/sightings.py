@@ -118,7 +118,7 @@ def arrivals(fabric: Fabric, machines: Sequence[Sequence[Passage]], source: int)
 
 
 def _corrections(fabric: Fabric, machines: Sequence[Sequence[Passage]]) -> list[int]:
-    """Nanoseconds to add to the times of each machine, so that nothing arrives before it was sent."""
+    """Return the nanoseconds to add to each machine's times, so that nothing arrives before it was sent."""
     offsets, todo = {0: 0}, [0]
     while todo:
         number = todo.pop()

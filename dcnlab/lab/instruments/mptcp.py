@@ -54,7 +54,7 @@ def check() -> None:
 
 
 def path_count(scheme: Scheme, a: int, b: int, links: LinkState) -> int:
-    """Over how many parallel paths flows between two servers are spread; UsageError when that is one."""
+    """Count the parallel paths over which flows between two servers are spread; UsageError for a single one."""
     if scheme.label_field is not Field.ETH_DST or not scheme.fabric.relaying:
         raise UsageError(f"servers have only one address under {scheme.name}: use brp or dcube-shortest")
     paths = len({header.tag for header, _ in scheme.headers(a, b, links)})
@@ -94,7 +94,7 @@ class MptcpProbe(Probe):
         self._receiver: subprocess.Popen[str] | None = None
 
     def check(self, server: int) -> None:
-        """UsageError when the kernel has no Multipath TCP."""
+        """Raise UsageError when the kernel has no Multipath TCP."""
         netns.inside(self.lab.endpoint(server).netns, check)
 
     def add_addresses(self, servers: Sequence[int], count: int, sends: bool) -> None:

@@ -114,7 +114,7 @@ class Context:
         terminate_with_client(self._call.channel.socket, process)
 
     def silent(self) -> Context:
-        """For probes beside those of the measurement: what stops or leaves that does not reach them."""
+        """Return a context for probes beside the measurement's, which its stop or end does not reach."""
         context = self._with_report(lambda done, of, what: None)
         context._stopping = _Stopping(self._call, listens=False)
         return context

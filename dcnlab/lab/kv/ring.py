@@ -119,7 +119,7 @@ class Ring:
 
 
 def serve(ring: Ring, call: Call, verb: str, key: bytes, origin: int, replicas: int) -> KeysFound:
-    """put, get, del, where or ls, from a server; values travel through the client's descriptor."""
+    """Perform put, get, del, where or ls from a server; values travel through the client's descriptor."""
     name = ring.name
     match verb:
         case "put":

@@ -175,7 +175,7 @@ class _Asked:
         threading.Thread(target=self._follow, args=arguments, daemon=True).start()
 
     def _open_pipes(self, descriptors: int) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-        """The program's ends, and for each of its outputs (number of the descriptor, our end)."""
+        """Open pipes; return the program's ends, and (descriptor's number, our end) of each of its outputs."""
         theirs, outputs = [], []
         if descriptors:
             source, self._input = os.pipe()
@@ -187,7 +187,7 @@ class _Asked:
         return tuple(theirs), outputs
 
     def _open_terminal(self, settings: Sequence[Any]) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-        """The same with a terminal for all three."""
+        """Open a terminal instead, for input and both outputs."""
         near, far = os.openpty()
         attributes, size = settings
         termios.tcsetattr(far, termios.TCSANOW, list(attributes))
@@ -196,7 +196,7 @@ class _Asked:
         return (far, os.dup(far), os.dup(far)), [(1, near)]
 
     def items(self) -> list[Item]:
-        """What has come, waiting a while for the first."""
+        """Return what has come; wait a while for the first."""
         items: list[Item] = []
         with contextlib.suppress(queue.Empty):
             items.append(self._items.get(timeout=_WAIT))
@@ -285,7 +285,7 @@ class _Asked:
 
 
 def _with_layout(request: Request) -> Request:
-    """A request whose program has an image that the part can read, where it was a container engine's."""
+    """Return the request, with an image that the part can read where it was a container engine's."""
     program = request.get("program")
     if not isinstance(program, dict) or not program.get("image"):
         return request

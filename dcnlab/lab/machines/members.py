@@ -32,7 +32,7 @@ class Members:
         self._rejoining = threading.Lock()
 
     def end(self) -> None:
-        """They have ended, and are needed no longer."""
+        """Let the machines go: they have ended."""
         self._launch.transport.close()
 
     def describe(self, rests: Mapping[str, str]) -> dict[str, Any]:

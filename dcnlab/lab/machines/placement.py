@@ -209,6 +209,6 @@ def _links_cut(fabric: Fabric, of: Ints) -> int:
 
 
 def _overload(of: Ints, weights: Floats, shares: Floats) -> float:
-    """By how much of its share the fullest machine is above its share, the slack and one node; 0 if none is."""
+    """Return how far the fullest machine is above its share, slack and one node, in shares; 0 if none is."""
     loads = np.bincount(of, weights, len(shares))
     return float(max(0.0, ((loads - weights.max()) / shares).max() - 1 - SLACK))

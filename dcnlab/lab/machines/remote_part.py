@@ -93,7 +93,7 @@ class RemotePart:
         self._do("stop")
 
     def ahead(self) -> float:
-        """Seconds by which the machine's monotonic clock is ahead of ours, within half of a round trip."""
+        """Measure how many seconds the machine's monotonic clock is ahead of ours, within half a round trip."""
         gaps = []
         for _ in range(_CLOCKS):
             begun = time.monotonic()
@@ -120,7 +120,7 @@ class RemotePart:
     def await_change(
         self, known: Observation, timeout: float, on_contact: Callable[[bool], None]
     ) -> Observation:
-        """What is observed of links there, once it is not what is ``known``, or after so many seconds.
+        """Return what is observed of links there, once it is not what is ``known``, or after so many seconds.
 
         ``on_contact`` is called with False when the machine does not answer for long, and with True when it
         does again."""
@@ -155,7 +155,7 @@ class RemotePart:
 
     @contextlib.contextmanager
     def asking(self, hear: Progress, **arguments: Any) -> Iterator[Asking]:
-        """While it lasts, the part serves an operation that exchanges messages."""
+        """Have the part serve an operation that exchanges messages, while the block lasts."""
         number = self._do("begin", arguments, 0)
         asking = Asking(
             lambda message: self._do("message", number, dict(message)), lambda: self._do("leave", number)
@@ -280,7 +280,7 @@ class RemotePart:
         return self._server.call(method, *arguments)
 
     def _insist(self, method: str, *arguments: Any) -> None:
-        """As :meth:`_do`, but wait for a machine that does not answer at present: input must not be lost."""
+        """Call as :meth:`_do` does, but wait while the machine does not answer: no input may be lost."""
 
         def insist() -> None:
             while self.silent and not self.lost:
@@ -311,7 +311,7 @@ class RemotePart:
         return self.lost or silent
 
     def _check(self) -> None:
-        """MachineUnreachable when the machine does not answer."""
+        """Raise MachineUnreachable when the machine does not answer."""
         if self.problem:
             raise MachineLost(self.lost) if self.lost else MachineUnreachable(self.problem)
 
@@ -343,8 +343,9 @@ def _reported(progress: Progress, value: Any) -> bool:
 
 
 def _raw(terminal: int) -> tuple[list[Any], tuple[int, int]]:
-    """The settings and the size of a client's terminal, which from now on passes all on as it comes: the
-    program has another terminal, on its machine."""
+    """Have a client's terminal pass on all as it comes; return its settings before, and its size.
+
+    The program has another terminal, on its machine."""
     settings: list[Any] = termios.tcgetattr(terminal)
     tty.setraw(terminal, termios.TCSANOW)
     return settings, termios.tcgetwinsize(terminal)

@@ -77,7 +77,7 @@ class ProgramOperations(Asking, ABC):
         return self.perform(Service(name, node, program, ready, within))
 
     def with_layout(self, program: Program) -> Program:
-        """A program whose image the lab can read, where it was a container engine's.
+        """Return the program, with an image that the lab can read where it was a container engine's.
 
         In a lab on many machines, the machine of the host asks its own engine.
         """

@@ -181,7 +181,7 @@ class SchemeController(Controller):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def _spawning() -> Iterator[None]:
-    """Processes that start meanwhile find these packages, and Ctrl-C at Mininet's prompt does not end them.
+    """Let processes that start meanwhile find these packages, and survive Ctrl-C at Mininet's prompt.
 
     Debian's ``mn`` runs Debian's Python, which finds them only because ``dcnlab/mn.py`` says where they are.
     """

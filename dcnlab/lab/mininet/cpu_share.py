@@ -27,7 +27,7 @@ def root(mounts: Path = Path("/proc/self/mounts")) -> Path:
 
 
 def quota(fraction: float, processors: int) -> tuple[int, int]:
-    """The microseconds per period, and the period, that are this fraction of all processors."""
+    """Return the microseconds per period, and the period, that amount to this fraction of all processors."""
     wanted = fraction * processors
     if wanted * _PERIOD >= _LEAST_QUOTA:
         return round(wanted * _PERIOD), _PERIOD
@@ -35,7 +35,7 @@ def quota(fraction: float, processors: int) -> tuple[int, int]:
 
 
 def lacking(base: Path, wanted: Iterable[str]) -> set[str]:
-    """Those of the wanted controllers that cgroup v2, mounted there, does not have."""
+    """Return the wanted controllers that cgroup v2, mounted there, does not have."""
     return set(wanted) - set((base / "cgroup.controllers").read_text().split())
 
 
@@ -62,7 +62,7 @@ class CpuShare:
         self._folder.mkdir()
 
     def limit(self, cpu: float | None, cores: object = None) -> None:
-        """At most a fraction ``cpu`` of all processors (None: no limit), on ``cores`` (None: on all)."""
+        """Limit programs to a fraction ``cpu`` of all processors (None: no limit), and to ``cores``."""
         if cpu is not None and cpu > 0:
             self._write("cpu.max", "{} {}".format(*quota(cpu, os.cpu_count() or 1)))
         if cores is not None:

@@ -139,7 +139,7 @@ def _move(interface: Intf, server: Node) -> None:
 
 
 def _check(topo: FabricTopo, nat: Any) -> None:
-    """UsageError unless the NAT node's address is free, and its rules hold for all servers."""
+    """Raise UsageError unless the NAT node's address is free, and its rules hold for all servers."""
     assert topo.scheme is not None
     addresses, common = networks.servers(topo.scheme), networks.common_network(topo.scheme)
     if ipaddress.IPv4Address(nat.IP() or nat.params["ip"].partition("/")[0]) in addresses:

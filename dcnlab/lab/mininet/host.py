@@ -64,12 +64,12 @@ class RelayHost(Host):  # type: ignore[misc]
         return address
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> None:
-        """As Mininet's, when the tables are installed."""
+        """Do as Mininet's does, once the tables are installed."""
         self._await_tables()
         super().sendCmd(*args, **kwargs)
 
     def popen(self, *args: Any, **kwargs: Any) -> Any:
-        """As Mininet's, when the tables are installed; in this host's share of the processors."""
+        """Do as Mininet's does, once the tables are installed, in this host's share of the processors."""
         self._await_tables()
         os.environ.setdefault("SHELL", "/bin/sh")  # Mininet reads it for shell=True; cron and CI do not set it
         if self._share is not None:

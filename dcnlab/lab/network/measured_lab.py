@@ -38,7 +38,7 @@ class MeasuredLab(NamedNodes):
         self._making = threading.RLock()
 
     def own(self, kind: Callable[[Self], T]) -> T:
-        """What there is one of, such as the services of a machine; made when it is first asked for."""
+        """Return the one object of a kind, such as a machine's services; it is made when first asked for."""
         with self._making:
             if kind not in self._made:
                 self._made[kind] = kind(self)

@@ -81,7 +81,7 @@ def _check_buffers(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_fast_path(config: StatedOptions, scheme: Scheme) -> None:
-    """Agents forward, and packets need not wait in them."""
+    """Raise OptionError unless agents forward, and packets need not wait in them."""
     if config.fast_path != "on":
         return
     if not scheme.fabric.relaying:
@@ -91,7 +91,7 @@ def _check_fast_path(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_controller(config: StatedOptions, scheme: Scheme) -> None:
-    """There are switches to control, the applications can be read, and TLS has what it needs."""
+    """Raise OptionError unless there are switches to control, applications to read and files for TLS."""
     choice = config.choice()
     if config.routed and choice.tables:
         raise OptionError(
@@ -144,7 +144,7 @@ def _check_server(option: str, server: str, scheme: Scheme) -> None:
 
 
 def _check_addresses(config: StatedOptions, scheme: Scheme) -> None:
-    """Hosts can have the further addresses, and others find them."""
+    """Raise OptionError unless hosts can have the further addresses, and others find them."""
     if not config.addresses:
         return
     if isinstance(scheme, unrouted.Unrouted):
@@ -159,19 +159,19 @@ def _check_addresses(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_ssh(config: StatedOptions, scheme: Scheme) -> None:
-    """All hosts see the keys of the lab."""
+    """Raise OptionError unless all hosts see the keys of the lab."""
     for option in ("isolate", "image", "machines"):
         if config.ssh and getattr(config, option):
             raise OptionError("ssh", f"ssh shares keys in a folder that all hosts see: leave out {option}")
 
 
 def _check_image(config: StatedOptions, scheme: Scheme) -> None:
-    """Images are of servers, whose programs can be given a root."""
+    """Raise OptionError unless images are of servers: only their programs can be given a root."""
     images.check(config.image, map(scheme.fabric.name, range(scheme.fabric.servers)))
 
 
 def _check_collectors(config: StatedOptions, scheme: Scheme) -> None:
-    """Collectors are in servers, and switches see all packets."""
+    """Raise OptionError unless collectors are in servers, and switches see all packets."""
     for collector in config.collectors():
         option = collector.protocol
         if not scheme.fabric.switches:
@@ -183,7 +183,7 @@ def _check_collectors(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_update_order(config: StatedOptions, scheme: Scheme) -> None:
-    """The lab tells all nodes of failures, and an order or phases are known in which no packet loops."""
+    """Raise OptionError unless the lab tells all nodes of failures, and an order or phases avoid loops."""
     if config.update_order == "fast":
         return
     if not scheme.ordered_by_distance and not phases.room(scheme):
@@ -204,7 +204,7 @@ def _check_update_order(config: StatedOptions, scheme: Scheme) -> None:
 
 
 def _check_machines(config: StatedOptions, scheme: Scheme) -> None:
-    """Others cannot use the scheduler, and every part can be what the whole lab is to be."""
+    """Raise OptionError if others can use the scheduler, or parts cannot have what the lab is to have."""
     if not config.machines:
         if config.placement:
             raise OptionError("placement", "placement needs machines: the address of a Dask scheduler")

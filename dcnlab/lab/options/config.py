@@ -68,8 +68,9 @@ class LabConfig(StatedOptions):
         return super().from_json(value)
 
     def check_words(self) -> None:
-        """OptionError, in one line, for a topology, a scheme or values of links that cannot be, before a
-        network is built: that takes long, and memory, for large ones."""
+        """Raise OptionError for a topology, a scheme or values of links that cannot be.
+
+        No network is built for it: that takes long, and memory, for large ones."""
         try:
             named = topologies.parse(self.topology)
         except SpecError as error:
@@ -130,7 +131,7 @@ def option_types() -> Mapping[str, Any]:
 
 
 def _try_own(scheme: Scheme) -> None:
-    """OptionError, with file and line, for a scheme of the user's that fails, or whose packets go nowhere."""
+    """Raise OptionError, with file and line, for a user's scheme that fails, or whose packets go nowhere."""
     if isinstance(scheme, unrouted.Unrouted) or schemes.known().is_builtin(scheme.name):
         return
     from addressing import trial

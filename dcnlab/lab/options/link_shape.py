@@ -62,8 +62,9 @@ class Shape:
         return {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
 
     def changed(self, values: Mapping[str, str]) -> Self:
-        """With other values, where ``none``, or 0 but for a rate, ends an impairment; OptionError, in one line,
-        for wrong ones."""
+        """Return the shape with other values; ``none``, or 0 but for a rate, ends an impairment.
+
+        Raises OptionError for wrong values."""
         for name in values:
             if name not in _FORMS:
                 raise OptionError(name, f"there is no impairment {name}: there are {', '.join(_FORMS)}")
@@ -127,7 +128,7 @@ def _with_unit(value: Any, unit: str) -> str:
 
 
 def in_units(value: str) -> float:
-    """A time in seconds, or a share: the number that a checked value stands for; 0 for an empty one."""
+    """Return the number that a checked value stands for, a time in seconds or a share; 0 for an empty one."""
     unit = value.lstrip("0123456789.")
     return float(value.removesuffix(unit)) * _SCALES.get(unit, 1.0) if value else 0.0
 

@@ -17,8 +17,9 @@ def sockets(address: str) -> list[str]:
 
 
 def check(address: str) -> None:
-    """OptionError unless others cannot use the machines: they are behind Unix sockets, or the scheduler has TLS
-    or listens on loopback."""
+    """Raise OptionError if others can use the machines.
+
+    They cannot if these are behind Unix sockets, or the scheduler has TLS or listens on loopback."""
     if address.startswith(UNIX):
         paths = sockets(address)
         if len(set(paths)) < len(paths) or not all(path.startswith("/") for path in paths):

@@ -32,7 +32,7 @@ class Extending:
         self._lab, self._running = lab, lab.running
 
     def check_name(self, name: str) -> None:
-        """UsageError where a new node cannot have that name."""
+        """Raise UsageError where a new node cannot have that name."""
         if not NAME.fullmatch(name):
             raise UsageError(f"{name!r} cannot be a node's name: use a letter and up to 8 letters and digits")
         if netns.path(name).exists() or name in {host.name for host in self._running.beside.hosts}:

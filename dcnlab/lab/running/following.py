@@ -95,8 +95,7 @@ class Following:
         openvswitch.purge_datapath_caches(supervised.working_shards(self._running, among))
 
     def await_changes(self, down: frozenset[int]) -> None:
-        """:meth:`await_tables` of the switches that changed since the last time; ``down`` are the links that
-        are."""
+        """Await the tables of the switches that changed since the last time, with the links ``down``."""
         now = self._now(down)
         self.await_tables(self._changed(now))
         self._awaited = now
@@ -128,7 +127,7 @@ class Following:
         )
 
     def _to_tell(self, update: Apply) -> tuple[LinkState, LinkState]:
-        """The failed links to tell agents and controller of."""
+        """Return the failed links of which to tell agents, and those of which to tell the controller."""
         state, silent = LinkState(update.down), LinkState(update.silent)
         if self._running.config.link_state == "lab":
             return state, state

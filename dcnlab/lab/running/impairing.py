@@ -31,7 +31,7 @@ def change(
 
 
 def _described(lab: LocalMachine, shapes: Mapping[Direction, Shape]) -> ImpairedLinks:
-    """A link once where both directions are alike, else each direction."""
+    """Describe each link once where both directions are alike, else each direction."""
     links = []
     for number in dict.fromkeys(link for link, _ in shapes):
         a, b = lab.fabric.link_ends[number, [0, 2]].tolist()

@@ -52,7 +52,7 @@ class FlowsMeasured:
     throughput: Throughput | None = None
 
     def to_json(self) -> JsonObject:
-        """Both by size, and the throughput of all."""
+        """Return measured and predicted times by size of flow, and the throughput of all flows."""
         return {
             "measured": [asdict(one) for one in self.measured.bins],
             "predicted": [asdict(one) for one in self.predicted],

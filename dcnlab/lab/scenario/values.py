@@ -65,7 +65,7 @@ def read_name(value: object) -> str:
 
 
 def read_target(value: object) -> FailureTarget:
-    """``link h0 h4``, ``link h0 h4 2``, ``link s0:3`` or ``node h3``; names with blanks stand in quotes."""
+    """Read ``link h0 h4``, ``link h0 h4 2``, ``link s0:3`` or ``node h3``; names with blanks are quoted."""
     match _words(value):
         case ["link", one] if is_port(one):
             return FailureTarget("link", (one,))
@@ -77,7 +77,7 @@ def read_target(value: object) -> FailureTarget:
 
 
 def read_links(value: object) -> FailureTarget:
-    """``all``, or as :func:`read_target`, in which names may be patterns, and ``link`` may be left out."""
+    """Read ``all``, or what :func:`read_target` reads; names may be patterns, and ``link`` may be left out."""
     match _words(value):
         case ["all"]:
             return FailureTarget("all", ())

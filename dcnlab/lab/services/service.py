@@ -80,7 +80,7 @@ class Service:
             self._ended.wait(seconds + _POLL_INTERVAL)
 
     def describe(self) -> ServiceState:
-        """Name, node, command line, pid inside the lab, state: ``running`` or ``ended`` with the exit code."""
+        """Return name, node, command line, pid inside the lab, and state, ``ended`` with the exit code."""
         running = self._started is not None and not self._ended.is_set()
         return ServiceState(
             name=self.name,

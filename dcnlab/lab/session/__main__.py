@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def _part(request: LaunchRequest) -> LocalPart | None:
-    """What of the lab this machine runs, with the secret that the part's lab has written for it."""
+    """Return the part of the lab that this machine runs, with the key that its lab has written for it."""
     if request.part is None or request.key is None:
         return None
     with open(request.key, "rb") as file:

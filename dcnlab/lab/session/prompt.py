@@ -36,7 +36,7 @@ class Prompt(CLI):  # type: ignore[misc]
     prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
     def __init__(self, answer: Answering, net: Any, commands: Commands) -> None:
-        """With what answers requests, the network as Mininet objects, and the commands about the lab."""
+        """``answer`` answers requests, ``net`` is the network for Mininet, ``commands`` are about the lab."""
         self._answer, self._commands = answer, commands
         super().__init__(net)
 

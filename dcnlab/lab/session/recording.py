@@ -77,7 +77,7 @@ def _events(wanted: Operation[Any], request: Mapping[str, Any]) -> tuple[Event, 
 
 
 def _worded(result: Any) -> Any:
-    """An outcome with the verdict on it in words."""
+    """Return an outcome, with the verdict on it in words."""
     verdict = result.get("verdict") if isinstance(result, Mapping) else None
     return {**result, "verdict": verdict["text"]} if isinstance(verdict, Mapping) else result
 
@@ -87,7 +87,7 @@ def _arguments(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut(value: Any) -> Any:
-    """A value, shortened if it is very long: the journal is bounded."""
+    """Shorten a value if it is very long: the journal is bounded."""
     if isinstance(value, list | tuple) and len(value) > _LONGEST_LIST:
         return [*value[:_LONGEST_LIST], f"and {len(value) - _LONGEST_LIST} more"]
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
@@ -96,7 +96,7 @@ def _cut(value: Any) -> Any:
 
 
 def _scalars(result: Any) -> dict[str, Any]:
-    """The numbers and words of an outcome, as ``rtt_ms.p50`` also those one level below: what fits a line."""
+    """Return an outcome's numbers and words that fit a line, also those one level below: ``rtt_ms.p50``."""
     if not isinstance(result, Mapping):
         return {}
     below = {

@@ -55,7 +55,7 @@ def _link_values(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _class_name(given: Any) -> str:
-    """The name of a class, of what Mininet's ``custom`` or ``partial`` make of one; empty for none."""
+    """Return the name of a class, or of what Mininet's ``custom`` or ``partial`` made of it; empty for none."""
     if given is None:
         return ""
     name = str(getattr(given, "__name__", "") or getattr(getattr(given, "func", given), "__name__", given))
@@ -64,7 +64,7 @@ def _class_name(given: Any) -> str:
 
 
 def _compare(net: LabNet, topo: Any) -> None:
-    """LabError unless a topology has the nodes and links of the lab."""
+    """Raise LabError unless a topology has the nodes and links of the lab."""
     for kind, wanted, nodes in (
         ("hosts", topo.hosts(), net.hosts),
         ("switches", topo.switches(), net.switches),

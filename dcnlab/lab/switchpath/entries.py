@@ -215,7 +215,7 @@ def place(rule: Rule, interfaces: Mapping[int, int]) -> tuple[Shape, bytes]:
 
 
 def place_of(priority: int, match: bytes, interfaces: Mapping[int, int]) -> tuple[Shape, bytes] | None:
-    """The same by the fields of a match; None where it compares what the kernel does not."""
+    """Return shape and masked header of a match's fields; None where it compares what the kernel does not."""
     value, mask, exact = _match(match, interfaces)
     return (Shape(priority, mask), value) if exact else None
 
@@ -226,7 +226,7 @@ def _header(destination: int, source: int, kind: int, index: int, target: int) -
 
 
 def _match(match: bytes, interfaces: Mapping[int, int]) -> tuple[bytes, bytes, bool]:
-    """Value and mask of a header, and whether they say all that the match says."""
+    """Return the value and the mask of a header, and whether they say all that the match says."""
     value, mask, exact = bytearray(HEADER.size), bytearray(HEADER.size), True
     for kind, number, content, bits in _fields(match):
         place = _PLACES.get(number) if kind == _OPENFLOW else None
@@ -246,7 +246,7 @@ def _match(match: bytes, interfaces: Mapping[int, int]) -> tuple[bytes, bytes, b
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
-    """(class, field, value, mask) of each OXM field; without a mask all bits count."""
+    """Yield class, field, value and mask of each OXM field; without a mask all bits count."""
     at = 0
     while at + _OXM.size <= len(data):
         kind, number, size = _OXM.unpack_from(data, at)

@@ -92,14 +92,14 @@ def _mbps(carried: int, seconds: float) -> float:
 
 
 def bar(value: float, most: float, width: int) -> str:
-    """A bar of eighths of a character, full at ``most``."""
+    """Draw a bar of eighths of a character, which is full at ``most``."""
     eighths = round(8 * width * min(1.0, value / most)) if most > 0 else 0
     part = " ▏▎▍▌▋▊▉"[eighths % 8].strip()
     return ("█" * (eighths // 8) + part).ljust(width)
 
 
 def rate(mbps: float) -> str:
-    """A rate with its unit, three digits."""
+    """Write a rate with three digits and its unit."""
     if mbps >= 1000:
         return f"{mbps / 1000:.3g} Gb/s"
     if mbps >= 1 or not mbps:

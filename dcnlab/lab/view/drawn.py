@@ -10,7 +10,7 @@ from dcnlab.lab.view.recording import Recording
 
 
 def html(figure: Figure, scheme: str = "") -> str:
-    """The page with one state, without traffic, and the picture's marks."""
+    """Return the page with one state and the picture's marks, without traffic."""
     fabric, marks = figure.fabric, figure.marks
     drawn: JsonObject = {
         "name": fabric.spec,

@@ -68,5 +68,5 @@ def _module(path: Path) -> str:
 
 
 def _in_script(value: Any) -> str:
-    """JSON that no end of the script element can be read in."""
+    """Write JSON in which no browser reads the end of the script element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

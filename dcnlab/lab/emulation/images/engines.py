@@ -34,7 +34,7 @@ _DAY = 86400.0
 
 
 def exported(image: Image) -> Image:
-    """The image in a layout, if it is an engine's; UsageError without the engine or the image."""
+    """Export an engine's image to a layout; others stay.  Raises UsageError without the engine or the image."""
     if not image.engine:
         return image
     if programs.find(image.engine) is None:
@@ -72,7 +72,7 @@ def of_option(text: str, parsed: tuple[tuple[str, Image], ...]) -> str:
 
 
 def of_program(program: Program) -> Program:
-    """A program whose image is a layout, where it was an engine's."""
+    """Return the program; where its image was an engine's, the image is now a layout."""
     if not program.image:
         return program
     return dataclasses.replace(program, image=str(exported(Image.parse(program.image))))

@@ -61,7 +61,7 @@ def _read(folder: Path, tag: str) -> ImageFiles:
 
 
 def check_digest(path: Path) -> None:
-    """UsageError unless the contents of a blob are those that its name promises."""
+    """Raise UsageError unless the contents of a blob are those that its name promises."""
     digest_of = hashlib.sha256()
     with path.open("rb") as file:
         while part := file.read(_CHUNK):

@@ -116,7 +116,7 @@ def _mount_tmpfs(folder: Path, mode: str, owner: int) -> None:
 
 
 def _replace_devices(root: Path, owner: int) -> None:
-    """A /dev with a few devices, and terminals of its own."""
+    """Replace /dev by one with a few devices, and terminals of its own."""
     assembly = root / _ASSEMBLY
     assembly.mkdir()
     mount("tmpfs", str(assembly), "tmpfs", NOSUID, "mode=755")

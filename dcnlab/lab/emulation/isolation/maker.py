@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _make(host: int) -> int:
-    """A network namespace in a user namespace of its own."""
+    """Make a network namespace in a user namespace of its own."""
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:

@@ -113,7 +113,7 @@ class Isolation:
         ]  # fmt: skip
 
     def _command_in_image(self, host: str, first: _First, argv: list[str], folder: str) -> list[str]:
-        """The same where the host may have nothing but the program."""
+        """Return the command where the host may have nothing but the program."""
         request = {
             "pid": first.pid,
             "net": str(netns.path(host)),

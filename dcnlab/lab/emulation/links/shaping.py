@@ -111,12 +111,12 @@ def change_lines(shape: Shape, interface: str, now: Disciplines) -> tuple[list[s
 
 
 def _netem(shape: Shape, *, rate: bool) -> str:
-    """The words of a shape for netem."""
+    """State a shape in netem's words."""
     return " ".join(_words(shape, rate))
 
 
 def _all_of_netem(shape: Shape, *, rate: bool) -> str:
-    """The same for a change, which keeps what it does not name."""
+    """State all of a shape in netem's words, for a change: netem keeps what is not named."""
     zeros = [*([] if shape.corrupt else ["corrupt 0%"]), *(["rate 0bit"] if rate and not shape.rate else [])]
     return " ".join([*_words(shape, rate), *zeros])
 

@@ -47,8 +47,9 @@ def remove_all(lab: str, mounts: Path = Path("/proc/self/mounts")) -> None:
 
 
 def group(name: str, cpu: float, memory: int, mounts: Path = Path("/proc/self/mounts")) -> Group:
-    """A group with a limit in percent of one processor and in bytes (0: none); UsageError where there are no
-    cgroups to impose it.  ``name`` is unique on this machine."""
+    """Make a group with limits in percent of one processor and in bytes (0: none).
+
+    ``name`` is unique on this machine.  Raises UsageError where no cgroups can impose the limits."""
     folders: list[Path] = []
     settings = {"cpu": cpu, "memory": memory}
     wanted = [controller for controller, limit in settings.items() if limit]
@@ -71,7 +72,7 @@ def group(name: str, cpu: float, memory: int, mounts: Path = Path("/proc/self/mo
 
 
 def _mounts(mounts: Path) -> Iterator[tuple[Path, str, list[str]]]:
-    """Folder, kind and options of every mount of cgroups."""
+    """Yield the folder, the kind and the options of every mount of cgroups."""
     for line in mounts.read_text().splitlines():
         _, folder, kind, options, *_ = line.split()
         if kind.startswith("cgroup"):

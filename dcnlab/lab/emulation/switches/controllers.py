@@ -100,7 +100,7 @@ def wait_connected(
 
 
 def _conversation(choice: ControllerChoice, connected: int) -> str:
-    """What is known when connections to a controller work and switches are not connected all the same."""
+    """Say what is known when connections to a controller work, but switches are not connected."""
     if choice.kind == "remote" and not connected:
         return "it accepts connections, but does not speak OpenFlow"
     return ""

@@ -40,7 +40,7 @@ class LinkCounters:
         return [self._of(link, by_interface) for link in fabric.links()]
 
     def _of(self, link: Link, by_interface: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """As the end a counts, or b where only that is on this machine, or a's owner has removed that one."""
+        """Count as the end a does, or as b where a is on another machine or was removed by its owner."""
         running = self._running
         for end in (link.a, link.b):
             counted = by_interface.get(interface(running.fabric, end.node, end.number))

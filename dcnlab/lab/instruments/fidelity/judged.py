@@ -25,7 +25,7 @@ _PATHS = 8
 
 
 def make(wanted: Measurement[R], lab: MeasuredLab, context: Context) -> R:
-    """The result of a measurement, with a verdict where it depends on time and somebody could watch."""
+    """Make a measurement; its result has a verdict where it depends on time and somebody could watch."""
     if not wanted.timed:
         return wanted.run(lab, context)
     with _watching(context) as watches:
@@ -39,7 +39,7 @@ def make(wanted: Measurement[R], lab: MeasuredLab, context: Context) -> R:
 
 @contextlib.contextmanager
 def _watching(context: Context) -> Iterator[Sequence[WatchProbe]]:
-    """The watches of the machines, which have begun; none where one of them cannot.
+    """Begin the watches of the machines, and yield them; none where one of them cannot begin.
 
     The measurement tells of a machine that is lost; what its watch says of it is not an error of its own.
     """
@@ -68,7 +68,7 @@ def _seen(watches: Sequence[WatchProbe]) -> list[Observation]:
 
 
 def passed(lab: MeasuredLab, wanted: Measurement[Any]) -> Passed:
-    """The path of a measurement between two servers; of others the mean of some paths."""
+    """Return the path of a measurement between two servers; for other measurements, the mean of some paths."""
     from addressing.scheme import path
 
     servers, switches, delays, paths = 0, 0, 0, 0

@@ -246,7 +246,7 @@ def _unread(device: int) -> int:
 
 
 def _step(late: float) -> int:
-    """The number of the class of a lateness: _STEPS for each factor of two, from 1 us."""
+    """Return the number of the class of a lateness: there are _STEPS for each factor of two, from 1 us."""
     micro, step = max(1.0, late * 1e6), 0
     while micro >= 2:
         micro, step = micro / 2, step + _STEPS

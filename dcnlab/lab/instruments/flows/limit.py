@@ -58,7 +58,7 @@ def of_udp(lost_percent: float, asked: str, known: KnownPath) -> Limit:
 
 
 def _buffer(info: TcpInfo, known: KnownPath) -> Limit:
-    """A full send buffer or receive window."""
+    """Describe the limit by a full send buffer or receive window."""
     receiver = info.receiver_ms >= info.buffer_ms
     name = f"the receiver's window of {_kb(info.receive_window)}" if receiver else "the send buffer"
     share = max(info.receiver_ms, info.buffer_ms) / (info.busy_ms or 1)
@@ -67,7 +67,7 @@ def _buffer(info: TcpInfo, known: KnownPath) -> Limit:
 
 
 def _product(known: KnownPath, info: TcpInfo) -> str:
-    """The bandwidth-delay product, where the rate is known."""
+    """State the bandwidth-delay product, where the rate is known."""
     if not known.rate:
         return ""
     return f", the bandwidth-delay product {_kb(known.rate / 8 * info.shortest_rtt_ms / 1000)}"

@@ -19,13 +19,14 @@ _CHUNK = 1 << 16
 
 
 def asking() -> socket.socket:
-    """A socket to the kernel for the present network namespace, which it keeps."""
+    """Open a socket to the kernel that asks about the present network namespace, also later from another."""
     return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG)
 
 
 def read(kernel: socket.socket) -> Iterator[tuple[int, int]]:
-    """Of each packet socket the bytes that wait, and the packets dropped; OSError where the kernel does not
-    tell."""
+    """Yield the bytes that wait at each packet socket, and how many packets it dropped.
+
+    Raises OSError where the kernel does not tell."""
     body = struct.pack("=BBHIIII", socket.AF_PACKET, 0, 0, 0, _SHOW_MEMORY, 0, 0)
     head = struct.pack("=IHHII", _HEADER + len(body), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0)
     kernel.send(head + body)

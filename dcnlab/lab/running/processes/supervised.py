@@ -81,8 +81,9 @@ class SupervisedProcess(ABC):
         return self.pid() is not None
 
     def ending(self) -> tuple[int, int] | None:
-        """A descriptor, to be closed by the caller, that shows the end of the part, and by which events of
-        poll(2); None when it has ended."""
+        """Open a descriptor that shows the end of the part; return it and the events of poll(2) that show it.
+
+        The caller closes it.  None when the part has ended."""
         with contextlib.suppress(ProcessLookupError):
             if (pid := self.pid()) is not None:
                 return os.pidfd_open(pid), select.POLLIN
@@ -93,7 +94,7 @@ class SupervisedProcess(ABC):
         """Start it again, with the links in ``state`` down; returns when it works as before."""
 
     def check(self) -> None:
-        """LabError where it could not be started again."""
+        """Raise LabError where the process could not be started again."""
         if self.is_ours:
             upgrade.check_replaced()
 
@@ -359,7 +360,7 @@ def all_work(running: Running) -> bool:
 
 
 def working_shards(running: Running, switches: Collection[str] | None = None) -> list[Shard]:
-    """The shards, of these switches or all, whose ovs-vswitchd runs: it has not ended, and is not stopped."""
+    """Return the shards, of these switches or all, whose ovs-vswitchd has not ended and is not stopped."""
     shards = [
         one
         for one in running.shards

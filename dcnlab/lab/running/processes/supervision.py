@@ -265,7 +265,7 @@ class Supervision:
         return all(part.dead_since is None for part in self._others if isinstance(part, AgentParent))
 
     def _revive_agents(self) -> None:
-        """With their parent all agents were started."""
+        """Note that all agents run: they were started with their parent."""
         with self._changed:
             for part in self._agents:
                 part.dead_since = part.due = part.stopped_since = None
