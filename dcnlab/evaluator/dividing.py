@@ -40,19 +40,19 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class PairFigures:
     """The path lengths of each scheme, and how many pairs are how far apart."""
 
     lengths: tuple[PathLengths, ...]
     histogram: Longs
 
-    def plus(self, other: Found) -> Found:
-        """Those of both sets of pairs."""
+    def plus(self, other: PairFigures) -> PairFigures:
+        """Return the figures of both sets of pairs."""
         lengths = (one.plus(two) for one, two in zip(self.lengths, other.lengths, strict=True))
-        return Found(tuple(lengths), plus(self.histogram, other.histogram))
+        return PairFigures(tuple(lengths), plus(self.histogram, other.histogram))
 
 
-def compute(executor: Executor, asked: Asked, shares: int, progress: Progress) -> Found:
+def compute(executor: Executor, asked: Asked, shares: int, progress: Progress) -> PairFigures:
     """The figures over all pairs, from so many shares; the sums are made in their order."""
     progress("paths", 0.0)
     work = with_custom(functools.partial(measure, asked, shares))
@@ -60,13 +60,13 @@ def compute(executor: Executor, asked: Asked, shares: int, progress: Progress) -
     try:
         for done, _ in enumerate(as_completed(waiting), 1):
             progress("paths", done / shares)
-        return functools.reduce(Found.plus, (future.result() for future in waiting))
+        return functools.reduce(PairFigures.plus, (future.result() for future in waiting))
     finally:
         for future in waiting:
             future.cancel()
 
 
-def measure(asked: Asked, shares: int, number: int) -> Found:
+def measure(asked: Asked, shares: int, number: int) -> PairFigures:
     """The figures of one share, in a worker."""
     network = _network(asked.topology)
     failed = failing.draw(network, asked.failures, asked.failure_seed or 0)
@@ -85,7 +85,7 @@ def measure(asked: Asked, shares: int, number: int) -> Found:
             scheme, pairs, failed.links, failure_knowledge=asked.failure_knowledge, hops=asked.hops, apart=apart
         )
         lengths.append(figures)
-    return Found(tuple(lengths), distance_histogram(network, mine, failed, asked.hops, apart))
+    return PairFigures(tuple(lengths), distance_histogram(network, mine, failed, asked.hops, apart))
 
 
 @functools.lru_cache(1)

@@ -61,7 +61,7 @@ class Tables:
         self.scheme, self._before = scheme, before
         #: Switches whose tables may differ from those before.
         self.needed: frozenset[int]
-        self._found: dict[int, Lookup] = {}
+        self._lookups: dict[int, Lookup] = {}
         fabric = scheme.fabric
         self.switches = range(fabric.servers, fabric.size)
         scheme.prepare_tables(self.switches)
@@ -72,13 +72,13 @@ class Tables:
         self.needed = frozenset(needed)
 
     def __getitem__(self, switch: int) -> Lookup:
-        lookup = self._found.get(switch)
+        lookup = self._lookups.get(switch)
         if lookup is None:
             if self._before is not None and switch not in self.needed:
                 lookup = self._before[switch]
             else:
                 lookup = Lookup(self._compiled(switch))
-            self._found[switch] = lookup
+            self._lookups[switch] = lookup
         return lookup
 
     def _compiled(self, switch: int) -> Table:

@@ -55,7 +55,7 @@ class Broken(Tables):
         for switch in self.switches:
             entries = [one for one in super().__getitem__(switch).entries if self._draw.random() > 0.02]
             entries = [self._wrong(switch, one) if self._draw.random() < 0.1 else one for one in entries]
-            self._found[switch] = Lookup(Table(switch, tuple(entries)))
+            self._lookups[switch] = Lookup(Table(switch, tuple(entries)))
 
     def _wrong(self, switch: int, entry: Entry) -> Entry:
         ports = self.scheme.fabric.port_count(switch)

@@ -134,7 +134,7 @@ class Terminals:
     )  # fmt: skip
     async def output(self, request: Request) -> Response:
         """The output of a terminal as a stream; the shell ends with it."""
-        terminal = self._found(request)
+        terminal = self._terminal(request)
         await run_in_threadpool(terminal.start)
         return StreamingResponse(self._until_closed(request, terminal), media_type="text/event-stream")
 
@@ -153,7 +153,7 @@ class Terminals:
     )  # fmt: skip
     async def write(self, request: Request) -> Response:
         """Type the bytes of the body into a terminal."""
-        data, terminal = await request.body(), self._found(request)
+        data, terminal = await request.body(), self._terminal(request)
         if len(data) > _LARGEST:
             raise UsageError(f"the body is larger than {_LARGEST} bytes")
         terminal.type(data)
@@ -165,14 +165,14 @@ class Terminals:
     )  # fmt: skip
     async def resize(self, request: Request) -> Response:
         """Change the number of rows and columns of a terminal."""
-        values, terminal = json_object(await request.body()), self._found(request)
+        values, terminal = json_object(await request.body()), self._terminal(request)
         size = values.get("rows"), values.get("columns")
         if not all(isinstance(one, int) and 0 < one < 1000 for one in size):
             raise UsageError("rows and columns must be whole numbers from 1 to 999")
         terminal.resize(int(values["rows"]), int(values["columns"]))
         return JSONResponse(values)
 
-    def _found(self, request: Request) -> _Terminal:
+    def _terminal(self, request: Request) -> _Terminal:
         terminal = self._open.get(request.path_params["terminal"])
         if terminal is None:
             raise UsageError("there is no such terminal, or it was closed")

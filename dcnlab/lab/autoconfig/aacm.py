@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from addressing.scheme import Scheme
-from dcnlab.lab.autoconfig.side import Concluded, Found, Protocol, Side
+from dcnlab.lab.autoconfig.side import Concluded, Protocol, ServerOutcomes, Side
 from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.errors import LabError
 from hostagent.client import AgentPool
@@ -38,7 +38,7 @@ class AacmSide(Side):
         outcome = self._agents.configure(self._radices, epoch, self._timeout)
         return decode_fields(Concluded, {one.name: outcome[one.name] for one in fields(Concluded)})
 
-    def finish(self) -> Found:
+    def finish(self) -> ServerOutcomes:
         reported = self._agents.wait_coordinates(self._servers, self._timeout)
         wrong = [
             node
@@ -46,7 +46,7 @@ class AacmSide(Side):
             if self._fabric.index(_text(coordinates)) != node
         ]
         at = {node: when for node, (_, when) in reported.items()}
-        return Found(at, wrong, self._agents.sent("AACM") - self._before)
+        return ServerOutcomes(at, wrong, self._agents.sent("AACM") - self._before)
 
 
 class Aacm(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab import naming
-from dcnlab.lab.autoconfig.side import Concluded, Found, Protocol, Side
+from dcnlab.lab.autoconfig.side import Concluded, Protocol, ServerOutcomes, Side
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from hostagent.client import AgentPool
@@ -73,10 +73,10 @@ class LabellingSide(Side):
     def begin(self, epoch: int) -> None:
         self._agents.label(self._scheme.root_node)
 
-    def finish(self) -> Found:
+    def finish(self) -> ServerOutcomes:
         last = self._agents.wait_labels(expected(self._scheme, self._servers), TIMEOUT)
         wrong = mislabelled(self._agents, self._scheme, self._servers) if last is None else []
-        return Found(self._agents.labelled_at, wrong, frames(self._agents) - self._before)
+        return ServerOutcomes(self._agents.labelled_at, wrong, frames(self._agents) - self._before)
 
 
 class Labelling(Protocol):

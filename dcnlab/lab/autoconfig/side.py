@@ -15,7 +15,7 @@ from hostagent.client import AgentPool
 
 
 @dataclass(frozen=True)
-class Found:
+class ServerOutcomes:
     """What became of the servers of one machine: when each was configured, in seconds on the clock of
     time.monotonic() there, those that have something else than the scheme gives them, and the ``frames`` sent
     by kind."""
@@ -56,7 +56,7 @@ class Side(ABC):
         """Have the origin, a server of this machine, start; what it concludes, if it does."""
 
     @abstractmethod
-    def finish(self) -> Found:
+    def finish(self) -> ServerOutcomes:
         """Wait for the machine's servers."""
 
 
@@ -90,7 +90,7 @@ class Protocol(ABC):
         return
 
 
-def frames(outcomes: Iterable[Found]) -> dict[str, int]:
+def frames(outcomes: Iterable[ServerOutcomes]) -> dict[str, int]:
     """The frames that all machines have sent, by kind."""
     total: dict[str, int] = {}
     for one in outcomes:

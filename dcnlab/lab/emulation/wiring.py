@@ -25,7 +25,7 @@ _SIOCGIFADDR = 0x8915
 _ROUTES = Path("/proc/thread-self/net/route")
 
 #: The interfaces of namespaces, by name.
-Found = Mapping[str, Mapping[str, Interface]]
+Interfaces = Mapping[str, Mapping[str, Interface]]
 
 
 class Wiring:
@@ -146,7 +146,7 @@ def set_links(links: Iterable[Sequence[tuple[str, str]]], up: bool) -> None:
                     break
 
 
-def _wrong(pair: VethPair, present: Found, down: bool) -> str:
+def _wrong(pair: VethPair, present: Interfaces, down: bool) -> str:
     """What is wrong with a pair; empty if nothing is."""
     a, b = present[pair.a_netns].get(pair.a), present[pair.b_netns].get(pair.b)
     if a is None or b is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcnlab.lab.autoconfig.side import Concluded, Found, Side
+from dcnlab.lab.autoconfig.side import Concluded, ServerOutcomes, Side
 from dcnlab.lab.instruments.probe import Probe
 
 
@@ -18,6 +18,6 @@ class ConfigurationProbe(Probe, Side):
         """Have the origin start; what it concludes, if it does."""
         return self._side.begin(epoch)
 
-    def finish(self) -> Found:
+    def finish(self) -> ServerOutcomes:
         """Wait for the machine's servers."""
         return self._side.finish()
