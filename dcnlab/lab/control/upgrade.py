@@ -97,7 +97,7 @@ def was_replaced() -> bool:
 
 
 def all_replaced(root: Path = _ROOT, since: float = _BEGUN) -> bool:
-    """Say whether any file of the program was replaced, also those that would be imported later."""
+    """Return whether any file of the program was replaced, also of those that would be imported later."""
     return any_newer((file for package in _PACKAGES for file in (root / package).rglob("*.py")), since)
 
 

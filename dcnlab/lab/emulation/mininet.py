@@ -58,7 +58,7 @@ class LabNet(Mininet):  # type: ignore[misc]
         return True
 
     def iperf(self, hosts: Any = None, l4Type: str = "TCP", *rest: Any, **words: Any) -> Any:
-        """Do as Mininet's does, which waits forever for TCP with iperf 2.1.8: that reports no line for the
+        """Measure as Mininet's does, without waiting forever for TCP: iperf 2.1.8 reports no line for the
         connection by which Mininet learns that the server listens."""
         if l4Type != "TCP":
             return super().iperf(hosts, l4Type, *rest, **words)

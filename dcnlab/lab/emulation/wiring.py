@@ -50,7 +50,7 @@ class Wiring:
     def broken(self, links: Iterable[int], *, down: bool = True) -> dict[int, str]:
         """Say of each link that is not as it was made what is wrong with it.
 
-        With ``down`` a link with an end that is down is not."""
+        With ``down``, also of each link with an end that is down."""
         links = list(links)
         chosen = {link: self._pairs[link] for link in links if link in self._pairs}
         devices = netns.interfaces(name for pair in chosen.values() for name in (pair.a_netns, pair.b_netns))

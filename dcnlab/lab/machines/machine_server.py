@@ -187,7 +187,7 @@ class _Asked:
         return tuple(theirs), outputs
 
     def _open_terminal(self, settings: Sequence[Any]) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-        """Open a terminal instead, for input and both outputs."""
+        """Open a terminal instead of pipes, for input and both outputs; return the same."""
         near, far = os.openpty()
         attributes, size = settings
         termios.tcsetattr(far, termios.TCSANOW, list(attributes))
