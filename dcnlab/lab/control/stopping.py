@@ -1,4 +1,8 @@
-"""Ends labs, and waits for that: by progress, because thousands of processes take the kernel a while."""
+"""Ends labs, and waits for that: by progress, because thousands of processes take the kernel a while.
+
+A lab has ended when all of its processes are killed and its name is free: it may take the kernel longer to
+remove the devices of thousands of hosts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ _PATIENCE = 4.0
 
 
 def end(path: Path) -> None:
-    """End the lab that listens at ``path``, if any, and wait until nothing of it is left."""
+    """End the lab that listens at ``path``, if any, and wait until nothing of it runs."""
     guard, inside = request(path)
     if not await_end(guard, inside, partial(_gone, path)):
         raise LabError(f"lab {path.stem} has not ended: none of its processes ended for {STALL:g} s")

@@ -11,6 +11,7 @@ there is one.
     give      interface                give it back
     tunnels   lines of ``ip -batch``   VXLAN devices of this machine in namespaces of the lab
     untunnel  port                     remove those of a part of the lab that has ended
+    ended     code                     no request: the session exits with this code, and waits for no answer
 
 Interfaces that the lab has taken are given back when it ends, for any reason.
 """
@@ -63,6 +64,8 @@ class Broker:
         self._init = init
         self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._taken: dict[str, _Taken] = {}
+        #: The exit code of a session that has said that it exits.
+        self.ended: int | None = None
 
     def answer(self) -> bool:
         """Answer one request; False when the session has ended."""
@@ -70,6 +73,9 @@ class Broker:
         if not data:
             return False
         request = json.loads(data)
+        if request["op"] == "ended":
+            self.ended = request["code"]
+            return True
         serial = request.pop("serial")
         serve: Callable[..., list[int]] = getattr(self, f"_{request.pop('op')}")
         try:

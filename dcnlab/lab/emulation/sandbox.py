@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from dcnlab.lab.emulation.outside import Opened
 
 _BACKLOG = 16
+#: Seconds in which the kernel mostly removes what a lab had.  Where it takes longer, the lab's name is free
+#: before that.
+_REMOVAL = 2.0
 #: The exit code after a request that cannot be met, which leaves no log.
 _REFUSED = 2
 #: The exit code after a script that failed, which is not a failure of the lab.
@@ -85,14 +88,20 @@ def main() -> None:
     except OSError as error:
         path.unlink()
         fail(request.status, f"cannot make the log of the lab: {error}")
+    request = replace(request, groups=os.urandom(6).hex())
     opened = None
     if request.outside != OutsideWanted():
         opened = _open_outside(request, path)
         request = replace(request, opened=opened.descriptors)
     try:
-        os._exit(_guard(request, listener, opened))
-    finally:
+        init, code = _guard(request, listener, opened)
+    except BaseException:
         path.unlink(missing_ok=True)
+        raise
+    if init:  # the kernel still removes what the lab had, and the lab's name may be another one's by now
+        os.waitpid(init, 0)
+        _remove_groups(request.groups)
+    os._exit(code)
 
 
 def _open_outside(request: LaunchRequest, path: Path) -> Opened:
@@ -143,8 +152,9 @@ def listen(path: Path) -> socket.socket:
     return listener
 
 
-def _guard(request: LaunchRequest, listener: socket.socket, opened: Opened | None) -> int:
-    """Make the sandbox, wait for its end and clear up; returns the exit code of the session."""
+def _guard(request: LaunchRequest, listener: socket.socket, opened: Opened | None) -> tuple[int, int]:
+    """Make the sandbox, wait for its end and clear up: init if the kernel still removes what the lab had, or 0,
+    and the exit code of the session."""
     path = Path(request.socket)
     log = path.with_suffix(".log")
     try:
@@ -159,7 +169,7 @@ def _guard(request: LaunchRequest, listener: socket.socket, opened: Opened | Non
         text = f"cannot create the lab's namespaces ({error.strerror}): {remedy()}"
         fail(request.status, text, refused=True)
     connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    request = replace(request, broker=for_session.fileno(), groups=os.urandom(6).hex())
+    request = replace(request, broker=for_session.fileno())
     init = os.fork()
     if init == 0:
         _init(request, listener)
@@ -167,17 +177,18 @@ def _guard(request: LaunchRequest, listener: socket.socket, opened: Opened | Non
     os.close(request.status)
     if opened is not None:
         opened.close()
-    code, orderly = _wait(init, request.lifeline, connection, opened)
+    code, orderly, removed = _wait(init, request.lifeline, connection, opened)
     if opened is not None:
         opened.end()
     if orderly:
         log.unlink(missing_ok=True)  # before the socket: afterwards a new lab may have the name
-    _remove_groups(request.groups)
+    if removed:
+        _remove_groups(request.groups)
     if request.remove:
         Path(request.remove).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     listener.close()  # only now: a socket on which nobody listens may be removed by another process
-    return code
+    return 0 if removed else init, code
 
 
 def _remove_groups(lab: str) -> None:
@@ -199,30 +210,35 @@ def remedy(settings: Path = Path("/proc/sys"), root: bool | None = None) -> str:
     return CONTAINER_REMEDY if root else "run with sudo"
 
 
-def _wait(init: int, lifeline: int, session: socket.socket, opened: Opened | None) -> tuple[int, bool]:
-    """Wait until init ends, or end it when the command ends; its exit code, and whether that was as
-    requested: by `down`, with the command, or after a request that was refused.
+def _wait(init: int, lifeline: int, session: socket.socket, opened: Opened | None) -> tuple[int, bool, bool]:
+    """Wait until init ends, or end it when the command or the session ends: the exit code, whether that was as
+    requested (by `down`, with the command, or after a request that was refused), and whether the kernel has
+    removed all that the lab had.
 
     Meanwhile serve what the session asks of the outside.
     """
-    pidfd, broker = os.pidfd_open(init), None
+    pidfd, broker, patience = os.pidfd_open(init), None, None
     watched: list[Any] = [pidfd, lifeline, session]
-    interrupted = False
-    while pidfd not in (ready := select.select(watched, [], [])[0]) and not interrupted:
+    interrupted, code = False, -signal.SIGKILL & 0xFF
+    while (ready := select.select(watched, [], [], patience)[0]) and pidfd not in ready:
         if session in ready:
             broker = broker or _broker(session, init, opened)
             if not broker.answer():
                 watched.remove(session)
-        elif os.read(lifeline, 1):  # the lab is detached
-            watched.remove(lifeline)
+            elif broker.ended is not None:
+                code, patience = broker.ended, _REMOVAL
         else:
-            interrupted = True
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    _, wait_status = os.waitpid(init, 0)
+            watched.remove(lifeline)
+            if not os.read(lifeline, 1):  # the lab is not detached
+                interrupted, patience = True, _REMOVAL
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    if ready:
+        code = os.waitstatus_to_exitcode(os.waitpid(init, 0)[1]) & 0xFF
+    else:  # no process of the lab goes on
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     if broker is not None:
         broker.end()
-    code = os.waitstatus_to_exitcode(wait_status) & 0xFF
-    return code, interrupted or code in (0, _REFUSED, _SCRIPT_FAILED)
+    return code, interrupted or code in (0, _REFUSED, _SCRIPT_FAILED), bool(ready)
 
 
 def _broker(session: socket.socket, init: int, opened: Opened | None) -> Broker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -43,6 +44,12 @@ class Guard:
     def remove_tunnels(self, port: int) -> None:
         """Remove all VXLAN devices of this machine's labs with a UDP port."""
         self.ask("untunnel", port=port)
+
+    def tell_ended(self, code: int) -> None:
+        """Say that this process exits: then the lab has ended, though the kernel may not have removed all."""
+        with contextlib.suppress(OSError), self._lock:  # it has ended itself
+            self._socket.settimeout(_LIMIT)
+            self._socket.send(json.dumps({"op": "ended", "code": code}).encode())
 
     def ask(self, op: str, descriptors: Sequence[int] = (), **arguments: Any) -> list[int]:
         """Ask for one operation: the descriptors that it answers with.

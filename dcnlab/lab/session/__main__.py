@@ -93,6 +93,7 @@ def main() -> None:
         lab.stop.wait()
     lab.end()
     server.join()
+    guard.tell_ended(code)
     os._exit(code)
 
 
