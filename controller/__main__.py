@@ -41,7 +41,7 @@ def main() -> int:
         beside = Beside.from_json(json.loads(options.beside)) if options.beside else NOTHING
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
-        backend, application = _library(options.backend, options.tables)
+        serving, application = _library(options.backend, options.tables)
         gc.freeze()  # what was imported stays
         gc.set_threshold(*_GARBAGE)
         gc.enable()
@@ -50,35 +50,35 @@ def main() -> int:
         return 2
     except Exception as error:  # of a topology or a scheme of the user's, as a rule
         _fail(control, error, [])
-    backend.patch()
+    serving.patch()
     _log_to_stderr(options.backend)
     lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
     try:
         rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
-        foreign = _load(lab, backend, options.application)
+        foreign = _load(lab, serving, options.application)
         if foreign and options.sockets is not None:
-            backend.correct_answers(options.sockets)
+            serving.correct_answers(options.sockets)
         application.beside_others = bool(foreign)
         arguments = (
             (scheme, lab, options.resume, options.switches, options.sockets, options.ordered, beside)
             if options.tables
             else (scheme, lab)
         )
-        started, serves = backend.run(application, listeners, foreign, rest, *arguments)
+        started, serves = serving.run(application, listeners, foreign, rest, *arguments)
         if rest is not None:
             lab.send({"event": "rest", "served": serves})
         started.prepare()
     except Exception as error:
         _fail(lab, error, options.application)
-    backend.wait()
+    serving.wait()
     return 0
 
 
-def _load(lab: Channel, backend: Any, names: list[str]) -> list[str]:
+def _load(lab: Channel, serving: Any, names: list[str]) -> list[str]:
     """Import the user's applications; an error is one line with its place, and ends the process."""
     for name in names:
         try:
-            backend.load(name)
+            serving.load(name)
         except Exception as error:
             _fail(lab, error, [name])
     return names
@@ -153,16 +153,16 @@ def _bind(address: str) -> int:
 
 
 def _library(name: str, tables: bool) -> tuple[Any, type[Any]]:
-    """Import the chosen OpenFlow library: :mod:`controller.openflow.backend`, and the class of our application,
+    """Import the chosen OpenFlow library: :mod:`controller.openflow.serving`, and the class of our application,
     or of the one that only listens to the lab."""
     try:
         from controller import app, attendant
-        from controller.openflow import backend
+        from controller.openflow import serving
     except ImportError as error:
         from controller.applications import INSTALL
 
         raise SpecError(f"{name} is not installed: {INSTALL[name]} ({error})") from error
-    return backend, app.TableApp if tables else attendant.Attendant
+    return serving, app.TableApp if tables else attendant.Attendant
 
 
 if __name__ == "__main__":
