@@ -7,6 +7,7 @@ agents.py       start of agents: forked or as fresh interpreters
 automata.py     construction of automata and word reduction, compared with KBMAG
 cli.py          start of the command line, compared with mn and git
 conformance/    cases of OpenFlow 1.3, right or wrong on both data paths of switches
+connections.py  switches that connect to the controller, on os-ken and on Ryu
 coordinator.py  the coordinator of a lab on many machines, which are simulated
 distances.py    all-pairs distances, compared with other libraries
 evaluate.py     time of offline evaluations

@@ -53,7 +53,7 @@ class Connection(_Datapath):  # type: ignore[misc]
         super().__init__(*arguments)
 
     def send(self, buf: bytes, close_socket: bool = False) -> Any:
-        """Send a message; whether it is on its way."""
+        """Send a message; False if the connection has ended."""
         return super().send(self.told.asked(bytes(buf)), close_socket)
 
 
