@@ -23,8 +23,10 @@ from topos.graph import NONE, IntArray
 
 #: Levels that differ by less than this share are equal, and do not change.
 _EQUAL, _SAME = 1e-10, 1e-13
+#: After so many steps per link all levels are computed afresh, if rounding keeps them from settling.
+STEPS = 100
 #: Links wait by the exponent and the first bits of their level.
-_SHIFT, WAITING = 44, 1 << 19
+_SHIFT, WAITING = 47, 1 << 16
 
 
 class Net(NamedTuple):
@@ -32,8 +34,8 @@ class Net(NamedTuple):
 
     Crossings i of a link are ``slots[base[link]]`` and following: first those of the ``few`` rows with their
     bottleneck there, then those of others, ``many`` in all; ``place[i]`` is the slot of a crossing.  ``left``
-    is what the others leave of the link, ``growing`` the sum of the shares of the first.  ``bottleneck`` is a
-    crossing of the row; NONE while it does not send.
+    is what the others leave of the link, ``growing`` the sum of the shares of the first.  ``above``: others may
+    send more than the level.  ``bottleneck`` is a crossing of the row; NONE while it does not send.
     """
 
     start: Longs
@@ -49,7 +51,9 @@ class Net(NamedTuple):
     left: Floats
     growing: Floats
     level: Floats
+    above: Mask
     bottleneck: IntArray
+    rate: Floats
 
 
 class Queue(NamedTuple):
@@ -88,12 +92,6 @@ def once(start: Longs, links: IntArray, shares: Floats) -> tuple[Longs, IntArray
 @inlined
 def _share(net: Any, i: Any) -> Any:
     return net.shares[i] if len(net.shares) > 1 else net.shares[0]
-
-
-@inlined
-def rate_of(net: Any, row: Any) -> Any:
-    """The rate of a row that sends."""
-    return net.level[net.links[net.bottleneck[row]]]
 
 
 @inlined
@@ -162,12 +160,12 @@ def attach(net: Net, queue: Queue, row: int) -> None:
         link = net.links[i]
         if i == best:
             _limit(net, link, i)
-            net.level[link] = rate
+            net.level[link], net.above[link] = rate, True
             _mark(queue, link)
         else:
             net.left[link] -= _share(net, i) * rate
         _wait(queue, link, rate)
-    net.bottleneck[row] = best
+    net.bottleneck[row], net.rate[row] = best, rate
 
 
 @borrowing
@@ -184,7 +182,7 @@ def detach(net: Net, queue: Queue, row: int) -> None:
         _swap(net, net.place[i], net.base[link] + net.many[link])
         left = net.capacities[link]
         for slot in range(net.base[link] + net.few[link], net.base[link] + net.many[link]):
-            left -= _share(net, net.slots[slot]) * rate_of(net, net.row[net.slots[slot]])
+            left -= _share(net, net.slots[slot]) * net.rate[net.row[net.slots[slot]]]
         net.left[link] = left
         if net.few[link]:
             _wait(queue, link, net.level[link])
@@ -192,10 +190,15 @@ def detach(net: Net, queue: Queue, row: int) -> None:
 
 
 @borrowing
-def settle(net: Net, queue: Queue) -> None:
-    """Compute levels until none changes any more."""
+def settle(net: Net, queue: Queue, most: int) -> None:
+    """Compute levels until none changes any more; after ``most`` steps all levels, from none."""
     counts = queue.counts
     while counts[1]:
+        if most == 0:
+            _forget(queue)
+            _fill(net, queue)
+            break
+        most -= 1
         number = counts[0]
         while queue.head[number] == NONE:
             number += 1
@@ -211,23 +214,82 @@ def settle(net: Net, queue: Queue) -> None:
 
 
 @borrowing
+def _forget(queue: Queue) -> None:
+    """No link waits any more."""
+    for number in range(WAITING):
+        while queue.head[number] != NONE:
+            queue.waits[queue.head[number]] = False
+            queue.head[number] = queue.after[queue.head[number]]
+    queue.counts[1] = 0
+
+
+@borrowing
+def _fill(net: Net, queue: Queue) -> None:
+    """Compute all levels: that of the link with the least fixes its rows, then that of the next."""
+    for link in range(len(net.capacities)):
+        net.few[link], net.left[link] = 0, net.capacities[link]
+        net.growing[link], net.level[link], net.above[link] = 0.0, np.inf, False
+        for slot in range(net.base[link], net.base[link] + net.many[link]):
+            net.bottleneck[net.row[net.slots[slot]]] = NONE
+    least = 0.0
+    while True:
+        link = _next(net, least)
+        if link == NONE:
+            break
+        least = net.level[link]
+        _mark(queue, link)
+        for slot in range(net.base[link], net.base[link] + net.many[link]):
+            i = net.slots[slot]
+            row = net.row[i]
+            if net.bottleneck[row] != NONE:
+                continue
+            _limit(net, link, i)
+            net.bottleneck[row], net.rate[row] = i, least
+            for other in range(net.start[row], net.start[row + 1]):
+                if other != i:
+                    net.left[net.links[other]] -= _share(net, other) * least
+
+
+@borrowing
+def _next(net: Net, least: float) -> int:
+    """The link with the lowest level of those that have rows without a rate, at ``least`` that of the link
+    before; NONE if none has."""
+    best, lowest = NONE, np.inf
+    for link in range(len(net.capacities)):
+        waiting = 0.0
+        for slot in range(net.base[link], net.base[link] + net.many[link]):
+            if net.bottleneck[net.row[net.slots[slot]]] == NONE:
+                waiting += _share(net, net.slots[slot])
+        if waiting and net.left[link] / waiting < lowest:
+            best, lowest = link, net.left[link] / waiting
+    if best != NONE:
+        net.level[best] = max(least, lowest)
+    return best
+
+
+@borrowing
 def _adopt(net: Net, queue: Queue, link: int) -> None:
     """Give a link the rows of others that send more than its level."""
     base = net.base[link]
     while True:
         if net.few[link]:
-            rate = net.left[link] / net.growing[link] * (1 + _EQUAL)
+            rate = net.left[link] / net.growing[link]
+            if not net.above[link] and rate >= net.level[link]:
+                return
+            rate *= 1 + _EQUAL
         elif net.left[link] < -_EQUAL * net.capacities[link]:
             rate = -1.0
         else:
             return
         fastest = NONE
         for slot in range(base + net.few[link], base + net.many[link]):
-            its = rate_of(net, net.row[net.slots[slot]])
+            its = net.rate[net.row[net.slots[slot]]]
             if its > rate:
                 fastest, rate = net.slots[slot], its
         if fastest == NONE:
+            net.above[link] = False
             return
+        net.above[link] = True
         if net.few[link] == 0:
             net.level[link] = rate
         _switch(net, queue, fastest, link)
@@ -269,9 +331,10 @@ def _switch(net: Net, queue: Queue, at: int, now: int) -> None:
             net.left[link] += share * before
         else:
             net.left[link] -= share * (after - before)
+        net.above[link] |= after > net.level[link]
         if link != now and (net.few[link] or net.left[link] < 0):
             _wait(queue, link, min(net.level[link], after))
-    net.bottleneck[row] = at
+    net.bottleneck[row], net.rate[row] = at, after
     _mark(queue, net.links[at])
 
 
@@ -289,9 +352,11 @@ def _raise(net: Net, queue: Queue, link: int) -> None:
     for slot in range(net.base[link], net.base[link] + net.few[link]):
         i = net.slots[slot]
         row = net.row[i]
+        net.rate[row] = level
         for other in range(net.start[row], net.start[row + 1]):
             if other != i:
                 there = net.links[other]
                 net.left[there] -= _share(net, other) * change
+                net.above[there] |= level > net.level[there]
                 if net.few[there] or net.left[there] < 0:
                     _wait(queue, there, min(net.level[there], level))

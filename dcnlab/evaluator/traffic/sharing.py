@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from addressing.jit import borrowing, compiled
-from dcnlab.evaluator.traffic.levels import WAITING, Net, Queue, attach, detach, once, rate_of, settle
+from dcnlab.evaluator.traffic.levels import STEPS, WAITING, Net, Queue, attach, detach, once, settle
 from topos.arrays import Floats, Longs
 from topos.graph import NONE, IntArray
 
@@ -53,16 +53,18 @@ def share_links(
     shares: Floats,
     subflows: int,
     done: Callable[[float], None] = lambda share: None,
+    steps: int = STEPS,
 ) -> Floats:
     """When each flow ends.
 
     Row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each (a single share holds for
     all links); flow i has rows ``subflows * i`` and following, and begins at ``begin[i]`` (ascending).
     ``capacities`` are in bits per second.  ``done`` hears now and then which share of the flows has ended.
+    At each moment rates settle within ``steps`` per link, or all are computed afresh.
     """
     state, left = _begin(*once(start, links, shares), begin, bits, capacities), len(begin)
     while left:
-        left = _advance(state, begin, bits, subflows, _MOMENTS)
+        left = _advance(state, begin, bits, subflows, _MOMENTS, steps * len(capacities))
         done(1 - left / len(begin))
     return state.ends
 
@@ -80,7 +82,8 @@ def _begin(
     net = Net(
         start, links, shares, capacities, row, np.cumsum(base), np.zeros(len(links), np.int32),
         np.zeros(len(links), np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32), capacities.copy(),
-        np.zeros(size), np.full(size, np.inf), np.full(rows, NONE, np.int32),
+        np.zeros(size), np.full(size, np.inf), np.zeros(size, np.bool_), np.full(rows, NONE, np.int32),
+        np.zeros(rows),
     )  # fmt: skip
     key = np.zeros(1)
     queue = Queue(
@@ -95,7 +98,7 @@ def _begin(
 
 
 @compiled
-def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments: int) -> int:
+def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments: int, steps: int) -> int:
     """Go on for so many moments at which flows begin or end: how many have not ended."""
     net, queue, flows, ends, counts = state
     count, waiting, admitted = len(begin), counts[0], counts[1]
@@ -109,7 +112,7 @@ def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments:
             for row in range(admitted * subflows, (admitted + 1) * subflows):
                 attach(net, queue, row)
             admitted += 1
-        settle(net, queue)
+        settle(net, queue, steps)
         waiting = _schedule(net, queue, flows, waiting, now, subflows)
     counts[0], counts[1] = waiting, admitted
     return int(count - admitted + waiting)
@@ -145,7 +148,7 @@ def _schedule(net: Net, queue: Queue, flows: _Flows, waiting: int, now: float, s
             speed = 0.0
             for one in range(flow * subflows, (flow + 1) * subflows):
                 if net.bottleneck[one] != NONE:
-                    speed += rate_of(net, one)
+                    speed += net.rate[one]
             speed /= subflows
             if speed == flows.speed[flow]:
                 continue

@@ -14,6 +14,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.traffic.completion import completion_times
 from dcnlab.evaluator.traffic.flow_model import read, route
 from dcnlab.evaluator.traffic.flows import Flows
+from dcnlab.evaluator.traffic.levels import STEPS
 from dcnlab.evaluator.traffic.sharing import share_links
 from dcnlab.evaluator.traffic.throughput import max_min as rates_of_all
 from dcnlab.traffic.completion import ideal, summarise, wire_bits
@@ -35,11 +36,11 @@ def some_flows(draw: st.DrawFn) -> list[Flow]:
     return sorted(draw(st.lists(one, min_size=1, max_size=7)), key=lambda flow: flow[0])
 
 
-def ends_of(flows: list[Flow]) -> np.ndarray:
+def ends_of(flows: list[Flow], steps: int = STEPS) -> np.ndarray:
     start = np.concatenate([[0], np.cumsum([len(links) for _, _, links in flows])]).astype(np.int64)
     crossed = np.array([link for _, _, links in flows for link in sorted(links)], dtype=np.int32)
     begin, bits = (np.array([flow[i] for flow in flows], dtype=float) for i in (0, 1))
-    return share_links(start, crossed, begin, bits, np.full(5, float(CAPACITY)), np.ones(1), 1)
+    return share_links(start, crossed, begin, bits, np.full(5, float(CAPACITY)), np.ones(1), 1, steps=steps)
 
 
 def max_min(flows: dict[int, frozenset[int]]) -> dict[int, Fraction]:
@@ -78,6 +79,12 @@ def exact(flows: list[Flow]) -> list[Fraction]:
 @given(some_flows())
 def test_shares_over_time_equal_those_in_fractions(flows: list[Flow]) -> None:
     assert ends_of(flows) == pytest.approx([float(end) for end in exact(flows)], rel=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(some_flows(), st.integers(0, 1))
+def test_rates_that_do_not_settle_are_computed_afresh(flows: list[Flow], steps: int) -> None:
+    assert ends_of(flows, steps) == pytest.approx(ends_of(flows), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=50)
