@@ -11,7 +11,7 @@ from dcnlab.evaluator.optimum.both_ends import cheaper_paths
 from dcnlab.evaluator.optimum.pool import Pool, balance
 from dcnlab.evaluator.optimum.problem import Demands, Network, Problem
 from dcnlab.evaluator.optimum.search import FLOOR, Bounds
-from dcnlab.evaluator.optimum.shortest import shortest_trees, trace
+from dcnlab.evaluator.optimum.shortest import TREES, shortest_trees, trace
 from topos.arrays import Floats
 from topos.graph import NONE
 
@@ -24,9 +24,6 @@ _MIX = 0.5
 _EQUAL = 0.15
 #: The most passes of shifts between two searches for paths.
 _PASSES = 200
-#: Entries of the shortest path trees that are held at a time: arrays of their paths are then small enough to be
-#: taken from memory that the process has, which saves a tenth of the time.
-_TREES = 1 << 16
 #: With at most so many targets per source, paths are searched pair by pair, from both ends.
 _FEW = 4
 #: So many paths of single pairs are held at a time, and room for so many arcs of each; longer ones take more.
@@ -105,7 +102,7 @@ def _by_trees(network: Network, demands: Demands) -> Extend:
     """A tree from each source."""
     threads = numba.get_num_threads()
     source, rank = demands.source, np.repeat(np.arange(len(demands.sources)), np.diff(demands.first))
-    block = max(1, min(len(demands.sources), _TREES // network.size))
+    block = max(1, min(len(demands.sources), TREES // network.size))
     parents = np.empty((block, network.size), np.int32)
 
     def extend(pool: Pool, prices: Floats) -> Floats:

