@@ -84,6 +84,7 @@ class TableApp(Application):  # type: ignore[misc]
 
         A scheme that OpenFlow cannot express ends the controller.
         """
+        self.core.prepare_all()
         for switch in self.core.switches:
             try:
                 changes = self.core.prepare(switch)

@@ -92,6 +92,10 @@ class Core:
 
     # --- switches connect and disconnect --------------------------------------
 
+    def prepare_all(self) -> None:
+        """Compute once what the tables of all switches need."""
+        self._base.prepare_tables(self.switches)
+
     def prepare(self, switch: int) -> tuple[Change, ...]:
         """The changes from an empty ``switch`` to its table while all links are up; kept until it connects."""
         if switch not in self._initial_changes:

@@ -43,6 +43,8 @@ _MAC = (1 << 48) - 1
 _MAX_GROUP = 0xFFFFFF00
 #: Bucket weights are whole numbers of 16 bits; fractions up to this denominator are exact.
 _MAX_WEIGHT, _DENOMINATOR = 0xFFFF, 1 << 12
+#: Rules that are kept for other switches.
+_KEPT = 1 << 17
 
 
 class NotInstallable(ValueError):
@@ -159,10 +161,12 @@ def _rules(
     lists: Iterable[tuple[Entry, tuple[Bucket, ...]]],
     numbers: Mapping[tuple[Bucket, ...], int],
 ) -> Iterator[Rule]:
+    # Labels in hardware addresses are those of both versions of IP.
+    fields, versions = _fields(scheme), scheme.ip_versions if scheme.label_field is Field.IPV4_DST else (4,)
     for entry, buckets in lists:
         actions = (ToGroup(numbers[buckets]),) if len(buckets) > 1 else buckets[0].actions
-        for version in scheme.ip_versions:
-            yield Rule(entry.priority + 1, match(scheme, entry.pattern, version), actions)
+        for version in versions:
+            yield _rule(fields, entry.pattern, version, actions)
 
 
 def _requests(scheme: Scheme) -> set[Rule]:
@@ -187,16 +191,35 @@ def has_hosts(scheme: Scheme, switch: int) -> bool:
 # --- one entry ----------------------------------------------------------------
 
 
+#: The header field of labels, and the bits of labels and of tags: all that a match needs to know of a scheme.
+_Fields = tuple[Field, int, int]
+
+
+def _fields(scheme: Scheme) -> _Fields:
+    return scheme.label_field, scheme.label_bits, scheme.tag_bits
+
+
 def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
     """A match on the headers in ``pattern``; where labels are IP addresses, for that version of IP."""
-    source = _tag_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
-    if scheme.label_field is Field.IPV4_DST:
+    return _match(_fields(scheme), pattern, version)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _rule(fields: _Fields, pattern: Pattern, version: int, actions: Actions) -> Rule:
+    """The rule of one entry; most are alike in many switches."""
+    return Rule(pattern.priority + 1, _match(fields, pattern, version), actions)
+
+
+def _match(fields: _Fields, pattern: Pattern, version: int) -> Match:
+    field, label_bits, tag_bits = fields
+    source = _tag_mac(pattern.tag, pattern.tag_mask, tag_bits) if pattern.tag_mask else rules.ANY
+    if field is Field.IPV4_DST:
         if version == 6:
             wide = Masked(ipv6.embed(pattern.label), ipv6.mask(pattern.mask))
             return Match(pattern.in_port, rules.IPV6, source, ipv6_dst=wide)
         masked = Masked(pattern.label, pattern.mask)
         return Match(pattern.in_port, rules.IPV4, source, ipv4_dst=masked)
-    return Match(pattern.in_port, 0, source, _label_mac(pattern.label, pattern.mask, scheme.label_bits))
+    return Match(pattern.in_port, 0, source, _label_mac(pattern.label, pattern.mask, label_bits))
 
 
 def _label_mac(value: int, mask: int, bits: int) -> Masked:

@@ -172,9 +172,13 @@ class Rule:
     match: Match
     actions: Actions
     cookie: int = TABLE_COOKIE
+    _hash: int = field(init=False, repr=False, compare=False)
 
-    def __hash__(self) -> int:  # few rules differ in their actions only
-        return hash((self.priority, self.match))
+    def __post_init__(self) -> None:  # few rules differ in their actions only
+        object.__setattr__(self, "_hash", hash((self.priority, self.match)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def key(self) -> tuple[int, Match]:

@@ -101,12 +101,9 @@ def _bytes(message: Any, xid: int = 0) -> bytes:
     return bytes(message.buf)
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def _flow(op: Op, rule: Rule) -> bytes:
-    """A flow message.
-
-    The library encodes matches and instructions, which are cached: matches recur from switch to switch,
-    instructions from rule to rule.
-    """
+    """A flow message, cached: rules recur from switch to switch, their instructions from rule to rule."""
     parts = _match(rule.match) + (b"" if op is Op.DELETE else _instructions(rule.actions))
     fixed = struct.pack(
         ofp.OFP_FLOW_MOD_PACK_STR0,
@@ -172,7 +169,6 @@ def _bucket_15(number: int, bucket: rules.Bucket) -> bytes:
     return head + actions + _WEIGHT_15.pack(0, _WEIGHT_15.size, bucket.weight)
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def _match(match: Match) -> bytes:
     fields: dict[str, Any] = {}
     if match.in_port:
