@@ -7,15 +7,20 @@ exactly if it crosses a failed link; so the nodes with a broken path are those b
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from addressing.header import Forward, Header, Pattern
 from addressing.scheme import ForwardingClass
 from topos.fabric import Fabric
-from topos.graph import LinkState, Port
+from topos.graph import LinkState
+
+Longs = NDArray[np.int64]
 
 #: ``rule(at, vertex, header)``: where the rule sends a packet; None when it knows no path.
 Rule = Callable[[int, int, Header], Forward | None]
@@ -23,36 +28,8 @@ Rule = Callable[[int, int, Header], Forward | None]
 _UNASKED, _NOWHERE = -2, -1
 #: The ports of so many pairs are remembered.
 _MOST = 1 << 25
-
-
-class Ports:
-    """The ports of a rule that reads the node and the destination only, each asked for once; those of a node
-    together where ``row`` gives them, by vertex."""
-
-    def __init__(
-        self, rule: Rule, size: int, vertices: int, row: Callable[[int], Sequence[int] | None] | None = None
-    ) -> None:
-        self._rule, self._size = rule, size
-        self._row = cache(row) if row is not None else lambda _: None
-        self._remember = size * vertices <= _MOST
-        self._known: dict[Header, array[int]] = {}
-
-    def port(self, at: int, vertex: int, header: Header) -> int:
-        """The port towards a vertex; negative where the rule knows no path."""
-        if not self._remember:
-            return self._ask(at, vertex, header)
-        known = self._known.get(header)
-        if known is None:
-            self._known[header] = known = array("h", [_UNASKED]) * self._size
-        if known[at] == _UNASKED:
-            known[at] = self._ask(at, vertex, header)
-        return known[at]
-
-    def _ask(self, at: int, vertex: int, header: Header) -> int:
-        if (row := self._row(at)) is not None:
-            return row[vertex]
-        forward = self._rule(at, vertex, header)
-        return _NOWHERE if forward is None else forward.port
+#: What is found of classes is kept where they are so many times fewer than cases.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +41,61 @@ class Case:
     vertex: int
 
 
+class Ports:
+    """The ports of a rule that reads the node and the destination only, each asked for once; those of a node
+    together where ``row`` gives them, by vertex."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        size: int,
+        cases: Sequence[Case],
+        row: Callable[[int], Sequence[int] | None] | None = None,
+    ) -> None:
+        self._rule, self.size, self.cases = rule, size, cases
+        self._row = cache(row) if row is not None else lambda _: None
+        self._remember = size * len(cases) <= _MOST
+        #: What :meth:`BrokenPaths.classes` has found of the classes of a node.
+        self.sound: dict[int, list[tuple[Pattern, Header, bool]]] = {}
+
+    def at(self, cases: Longs, nodes: Longs) -> Longs:
+        """The ports towards the vertices of cases (by number), each at a node; negative where the rule knows no
+        path, and at the vertex itself."""
+        if not self._remember:
+            return np.array([*map(self._ask, cases.tolist(), nodes.tolist())], np.int64)
+        found: Longs = self._known[cases, nodes].astype(np.int64)
+        for place in np.flatnonzero(found == _UNASKED).tolist():
+            case, node = int(cases[place]), int(nodes[place])
+            self._known[case, node] = found[place] = self._ask(case, node)
+        return found
+
+    @cached_property
+    def _known(self) -> NDArray[np.int16]:
+        return np.full((len(self.cases), self.size), _UNASKED, np.int16)
+
+    def _ask(self, number: int, at: int) -> int:
+        case = self.cases[number]
+        if at == case.vertex:
+            return _NOWHERE
+        if (row := self._row(at)) is not None:
+            return row[case.vertex]
+        forward = self._rule(at, case.vertex, case.header)
+        return _NOWHERE if forward is None else forward.port
+
+
 class BrokenPaths:
     """The paths to ``cases`` that the links in ``down`` break."""
 
-    def __init__(self, fabric: Fabric, ports: Ports, down: LinkState, cases: Iterable[Case]) -> None:
-        self._ports = ports
-        self._cases = {case.header: case for case in cases}
-        self._failed_ports = _ports_of(fabric, down)
-        self._neighbours = cache(partial(_deciding_neighbours, fabric))
-        self._nodes: dict[Header, set[int]] = {}
+    def __init__(self, fabric: Fabric, ports: Ports, down: LinkState) -> None:
+        self._ports, self._fabric = ports, fabric
+        self._cases = {case.header: case for case in ports.cases}
+        cases, nodes = self._search(_ports_of(fabric, down))
+        self._nodes: dict[Header, set[int]] = {header: set() for header in self._cases}
         self._at: dict[int, dict[Header, Case]] = {}
-        for header, case in self._cases.items():
-            self._nodes[header] = nodes = self._search(case)
-            for node in nodes:
-                self._at.setdefault(node, {})[header] = case
+        for number, node in zip(cases.tolist(), nodes.tolist(), strict=True):
+            case = ports.cases[number]
+            self._nodes[case.header].add(node)
+            self._at.setdefault(node, {})[case.header] = case
 
     def nodes(self, header: Header) -> set[int] | None:
         """The nodes from which the path is broken; None where ``header`` is that of no case."""
@@ -96,67 +114,87 @@ class BrokenPaths:
         """Whether the path of a case from ``node`` is broken."""
         return header in self._at.get(node, {})
 
+    @property
+    def pairs(self) -> Iterator[tuple[int, list[int]]]:
+        """By vertex the nodes from which the path is broken."""
+        return ((self._cases[header].vertex, list(nodes)) for header, nodes in self._nodes.items() if nodes)
+
     def exceptions(self, node: int) -> list[ForwardingClass]:
         """The exact classes of the cases whose path from ``node`` is broken."""
         return [(case.exact, header) for header, case in self._at.get(node, {}).items()]
 
-    def classes(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[ForwardingClass]:
+    def classes(self, at: int, rules: Sequence[ForwardingClass]) -> Iterator[ForwardingClass]:
         """The classes of a rule with exceptions at ``at``, as :func:`addressing.rule.repair` gives them."""
-        longest_first = sorted(rules, key=lambda item: -item[0].priority)
         broken = self._at.get(at, {})
         exceptions = {case.exact: header for header, case in broken.items()}
-        longer: list[Pattern] = []
-        level: list[Pattern] = []
-        for pattern, representative in longest_first:
-            if level and level[0].priority > pattern.priority:
-                longer, level = longer + level, []
-            level.append(pattern)
-            if pattern not in exceptions:
-                header = self._needed(at, pattern, representative, longer, broken)
-                if header is not None:
-                    yield pattern, header
+        sound = self._ports.sound.get(at)
+        if sound is None:
+            sound = [*self._sound(at, rules)]
+            if _FEW * len(sound) <= len(self._cases):
+                self._ports.sound[at] = sound
+        for place, (pattern, representative, fits) in enumerate(sound):
+            if pattern in exceptions:
+                continue
+            if fits and representative not in broken:
+                yield pattern, representative
+            elif (header := self._needed(at, pattern, sound[:place], broken)) is not None:
+                yield pattern, header
         yield from exceptions.items()
+
+    def _sound(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[tuple[Pattern, Header, bool]]:
+        """The classes of a rule, longest first, and whether each is the longest that its representative, a case
+        of another vertex, matches."""
+        longest_first = sorted(rules, key=lambda item: -item[0].priority)
+        for pattern, header in longest_first:
+            case = self._cases.get(header)
+            other = case is not None and case.vertex != at and pattern.matches(header)
+            yield pattern, header, other and not _longer(pattern, longest_first, header)
 
     def _needed(
         self,
         at: int,
         pattern: Pattern,
-        representative: Header,
-        longer: list[Pattern],
-        broken: dict[Header, Case],
+        before: Sequence[tuple[Pattern, Header, bool]],
+        broken: Mapping[Header, Case],
     ) -> Header | None:
-        """A header with an intact path that matches ``pattern`` and none of the ``longer`` ones."""
-
-        def fits(header: Header, case: Case | None) -> bool:
-            return (
-                case is not None
+        """A header with an intact path that matches ``pattern`` and no longer one."""
+        return next(
+            (
+                header
+                for header, case in self._cases.items()
+                if pattern.matches(header)
                 and case.vertex != at
                 and header not in broken
-                and pattern.matches(header)
-                and not any(other.matches(header) for other in longer)
-            )
+                and not _longer(pattern, before, header)
+            ),
+            None,
+        )
 
-        if fits(representative, self._cases.get(representative)):
-            return representative
-        return next((header for header, case in self._cases.items() if fits(header, case)), None)
+    def _search(self, failed: Mapping[int, set[int]]) -> tuple[Longs, Longs]:
+        """The cases (by number) and nodes whose path crosses a failed link, in the order of cases."""
+        ports, every = self._ports, np.arange(len(self._ports.cases))
+        reached = np.zeros((len(every), self._fabric.size), np.bool_)
+        for node, numbers in failed.items():
+            found = ports.at(every, np.full(len(every), node))
+            reached[np.isin(found, [*numbers]), node] = True
+        first, peer, peer_port = _deciding_neighbours(self._fabric)
+        cases, nodes = np.nonzero(reached)
+        while len(cases):
+            counts = first[nodes + 1] - first[nodes]
+            places = np.repeat(first[nodes + 1] - np.cumsum(counts), counts) + np.arange(counts.sum())
+            cases, nodes = np.repeat(cases, counts), peer[places]
+            fresh = ~reached[cases, nodes]
+            cases, nodes, into = cases[fresh], nodes[fresh], peer_port[places[fresh]]
+            leads = ports.at(cases, nodes) == into
+            cases, nodes = cases[leads], nodes[leads]
+            reached[cases, nodes] = True
+        found_cases, found_nodes = np.nonzero(reached)
+        return found_cases, found_nodes
 
-    def _search(self, case: Case) -> set[int]:
-        """The nodes whose path crosses a failed link, those at the failed links first."""
-        reached: dict[int, None] = {}
-        for node, ports in self._failed_ports.items():
-            if self._port(node, case) in ports:
-                reached[node] = None
-        queue = list(reached)
-        for at in queue:
-            for end in self._neighbours(at):
-                if end.node not in reached and self._port(end.node, case) == end.number:
-                    reached[end.node] = None
-                    queue.append(end.node)
-        return set(reached)
 
-    def _port(self, at: int, case: Case) -> int:
-        """The port of the rule; negative at the vertex itself and where the rule knows no path."""
-        return _NOWHERE if at == case.vertex else self._ports.port(at, case.vertex, case.header)
+def _longer(pattern: Pattern, rules: Iterable[tuple[Any, ...]], header: Header) -> bool:
+    """Whether a longer pattern of some rules matches a header."""
+    return any(rule[0].priority > pattern.priority and rule[0].matches(header) for rule in rules)
 
 
 def _ports_of(fabric: Fabric, down: LinkState) -> dict[int, set[int]]:
@@ -169,6 +207,11 @@ def _ports_of(fabric: Fabric, down: LinkState) -> dict[int, set[int]]:
     return ports
 
 
-def _deciding_neighbours(fabric: Fabric, node: int) -> tuple[Port, ...]:
-    """The neighbours that choose a next hop, with their ports to ``node``."""
-    return tuple(end for _, end in fabric.ports(node) if not fabric.is_end_host(end.node))
+@lru_cache(maxsize=1)
+def _deciding_neighbours(fabric: Fabric) -> tuple[Longs, Longs, Longs]:
+    """By node the first of its neighbours that choose a next hop; these, and their ports to the node."""
+    adjacency = fabric.adjacency
+    peer = adjacency.peer.astype(np.int64)
+    deciding = peer >= (0 if fabric.relaying else fabric.servers)
+    before = np.concatenate([[0], np.cumsum(deciding)])
+    return before[adjacency.start], peer[deciding], adjacency.peer_port[deciding].astype(np.int64)

@@ -22,13 +22,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from addressing.algorithms.cover import prefixes
 from addressing.broken import BrokenPaths, Case, Ports
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ChangedClasses, ForwardingClass, Scheme, holds
 from addressing.table import InOrder, in_order
 from addressing.vertex import VertexScheme
-from topos.graph import ALL_UP, NONE, LinkState, Port
+from topos.graph import ALL_UP, NONE, IntArray, LinkState, Port
 
 #: A node and the part of a packet's header that the rule reads there.
 State = tuple[int, Header]
@@ -255,11 +257,45 @@ class RuleScheme(VertexScheme):
 
     def _backup_step(self, at: int, vertex: int) -> Forward | None:
         """The first step of a shortest path over links that are up."""
+        if (at, vertex) in self._backups:
+            return self._backups[at, vertex]
         distance = self.shortest_paths.distances_to(vertex)
         for step in self.steps(at, self.known):
             if 0 <= distance[step.end.node] <= distance[at] - step.hops:
                 return step.forward
         return None
+
+    @cached_property
+    def _backups(self) -> dict[tuple[int, int], Forward | None]:
+        """:meth:`_backup_step` by node and vertex where the path is known to be broken: all at once."""
+        if not self._prepared or type(self).steps is not RuleScheme.steps:
+            return {}
+        found: dict[tuple[int, int], Forward | None] = {}
+        ends = self._ends_up
+        forward = [None, *map(Forward, range(1, ends.shape[1] + 1))]
+        for vertex, nodes in self._prepared.pairs:
+            distance = self.shortest_paths.distances_to(vertex)
+            there = distance[ends[nodes]]  # of no end: of the last node, and not looked at
+            nearer = (ends[nodes] >= 0) & (there >= 0) & (there < distance[nodes][:, None])
+            ports = np.where(nearer.any(axis=1), nearer.argmax(axis=1) + 1, 0)
+            found.update(
+                ((node, vertex), forward[port]) for node, port in zip(nodes, ports.tolist(), strict=True)
+            )
+        return found
+
+    @property
+    def _ends_up(self) -> IntArray:
+        """Per node and port the node at the other end that forwards, over links known to be up; else -1."""
+        adjacency, relaying = self.fabric.adjacency, self.fabric.relaying
+        first, peer = adjacency.start, adjacency.peer.copy()
+        peer[
+            np.isin(adjacency.link, [*self.known.down]) | (peer < (0 if relaying else self.fabric.servers))
+        ] = NONE
+        counts = np.diff(first)
+        ends = np.full((self.fabric.size, int(counts.max(initial=0))), NONE, np.int32)
+        rows = np.repeat(np.arange(self.fabric.size), counts)
+        ends[rows, np.arange(len(peer)) - first[rows]] = peer
+        return ends
 
     def _potential(self, at: int, vertex: int, header: Header) -> Potential | None:
         """The potential, which falls at every hop; None where no path is up."""
@@ -347,7 +383,7 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _broken(self) -> BrokenPaths:
         """The paths that the known failures break."""
-        return BrokenPaths(self.fabric, self._rule_ports, self.known, self.cases(NONE))
+        return BrokenPaths(self.fabric, self._rule_ports, self.known)
 
     def _classes_of_rule(self, at: int) -> tuple[ForwardingClass, ...]:
         """:meth:`rule_classes`, kept where they are few."""
@@ -366,7 +402,7 @@ class RuleScheme(VertexScheme):
     @cached_property
     def _rule_ports(self) -> Ports:
         """The ports of the rule.  Schemes that differ in the failures that they know share them."""
-        return Ports(self.rule, self.fabric.size, len(self.vertices), self._ports_at_once)
+        return Ports(self.rule, self.fabric.size, [*self.cases(NONE)], self._ports_at_once)
 
     def _ports_at_once(self, at: int) -> Sequence[int] | None:
         return self.rule_ports(at) if holds(type(self), "rule_ports", "rule") else None

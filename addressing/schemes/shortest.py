@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from addressing.algorithms.shortest_paths import ShortestPaths, spread
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
-from addressing.scheme import ChangedClasses, ForwardingClass, NumberedScheme, Scheme
+from addressing.scheme import ChangedClasses, Decided, ForwardingClass, NumberedScheme, Scheme
 from addressing.table import InOrder, in_order
 from topos.family import Family
 from topos.graph import ALL_UP, IntArray, LinkState
@@ -31,8 +31,8 @@ BoolRow = NDArray[np.bool_]
 Longs = NDArray[np.int64]
 
 _NO_PORT = drop("no port on a shortest path is up")
-#: Distances of so many pairs are computed at once: 128 MB.
-_MOST_PAIRS = 1 << 25
+#: Distances of so many pairs are computed at once: 512 MB.
+_MOST_PAIRS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,34 @@ class Shortest(NumberedScheme):
     def class_next_hops(
         self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
     ) -> list[NextHops]:
-        if classes is not self._each_server or not (self._prepared and links.down <= self.known.down):
+        if not (self._prepared and links.down <= self.known.down):
             return super().class_next_hops(at, classes, links)
-        outcomes = [
-            self.select(ports, server, hops) if ports else _NO_PORT
-            for server, (ports, hops) in enumerate(
-                zip(self._port_sets(at), self._hops[at].tolist(), strict=True)
-            )
-        ]
+        servers: Sequence[int] = range(self.fabric.servers)
+        columns: Longs | slice = slice(None)
+        if classes is not self._each_server:
+            servers = [header.label for _, header in classes]
+            if max(servers, default=0) >= self.fabric.servers:
+                return super().class_next_hops(at, classes, links)
+            columns = np.array(servers, np.int64)
+        both = zip(servers, self._port_sets(at, columns), self._hops[at, columns].tolist(), strict=True)
+        found = [self.select(ports, server, hops) if ports else _NO_PORT for server, ports, hops in both]
         if at < self.fabric.servers:
-            outcomes[at] = DELIVER
-        return outcomes
+            found = [DELIVER if server == at else one for server, one in zip(servers, found, strict=True)]
+        return found
+
+    def decided(self, at: int) -> Decided | None:
+        if not self._prepared:
+            return None
+        found = self.class_next_hops(at, self._each_server, self.known)
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(map(id, found)))}
+        which = np.fromiter(map(numbers.__getitem__, map(id, found)), np.int64, len(found))
+        labels, nowhere = self._every_label
+        return Decided(labels, nowhere, which, list({id(hops): hops for hops in found}.values()))
+
+    @cached_property
+    def _every_label(self) -> tuple[Longs, Longs]:
+        """The labels of all servers, and a zero for each."""
+        return np.arange(self.fabric.servers), np.zeros(self.fabric.servers, np.int64)
 
     @cached_property
     def _each_server(self) -> InOrder:
@@ -108,7 +125,13 @@ class Shortest(NumberedScheme):
         return bound
 
     def _changed_labels(self, at: int, before: Shortest) -> list[int]:
-        moved, columns = self._moved(before)
+        moved, columns, changes = self._moved(before)
+        if at in changes:
+            return changes[at]
+        changes[at] = found = self._changes(at, before, moved, columns)
+        return found
+
+    def _changes(self, at: int, before: Shortest, moved: BoolRow, columns: Longs) -> list[int]:
         if not self._links_changed(at, before):
             if not moved[[at, *self.fabric.neighbours(at)]].any():
                 return []
@@ -117,24 +140,25 @@ class Shortest(NumberedScheme):
         changed = (self._nearer(at, columns) != before._nearer(at, columns)).any(axis=0)
         if not self.fabric.relaying:  # the choice among ports depends on the distance
             changed |= self._hops[at, columns] % 2 != before._hops[at, columns] % 2
-        labels: list[int] = columns[changed].tolist()
-        return labels
+        found: list[int] = columns[changed].tolist()
+        return found
 
     def _links_changed(self, at: int, before: Scheme) -> bool:
         return not (self.known.down ^ before.known.down).isdisjoint(self.fabric.links_of(at))
 
-    def _moved(self, before: Shortest) -> tuple[BoolRow, Longs]:
-        """Which nodes that forward are at other distances than before, and from which servers."""
+    def _moved(self, before: Shortest) -> tuple[BoolRow, Longs, dict[int, list[int]]]:
+        """Which nodes that forward are at other distances than before, and from which servers; and room for
+        what :meth:`_changed_labels` finds, which is asked for twice."""
         if self._compared is None or self._compared[0] is not before:
             first = 0 if self.fabric.relaying else self.fabric.servers
             others = self._hops[first:] != before._hops[first:]
             nodes = np.concatenate([np.zeros(first, np.bool_), others.any(axis=1)])
-            vars(self)["_compared"] = before, nodes, np.flatnonzero(others.any(axis=0))
+            vars(self)["_compared"] = before, nodes, np.flatnonzero(others.any(axis=0)), {}
             assert self._compared is not None
         return self._compared[1:]
 
     @cached_property
-    def _compared(self) -> tuple[Shortest, BoolRow, Longs] | None:
+    def _compared(self) -> tuple[Shortest, BoolRow, Longs, dict[int, list[int]]] | None:
         """The cache of :meth:`_moved`."""
         return None
 
@@ -154,11 +178,16 @@ class Shortest(NumberedScheme):
     def _nearer(self, at: int, columns: Longs | slice = slice(None)) -> BoolArray:
         """Which ports lie on shortest paths: one row per port of ``at``, one column per server."""
         own = self._hops[at, columns]
+        ports, ends = self._up[at]
         result = np.zeros((self.fabric.port_count(at), len(own)), bool)
-        ports = [(port, end.node) for port, end in self.fabric.ports(at, self.known)]
-        for port, node in ports:
-            result[port - 1] = (self._hops[node, columns] == own - 1) & (own > 0)
+        there = self._hops[ends] if isinstance(columns, slice) else self._hops[np.ix_(ends, columns)]
+        result[ports] = (there == own - 1) & (own > 0)
         return result
+
+    @cached_property
+    def _up(self) -> _Up:
+        """By node its ports over links known to be up, counted from 0, and the nodes there."""
+        return _Up(self)
 
     def _ports(self, at: int, server: int) -> tuple[int, ...]:
         """The ports on shortest paths to a server."""
@@ -166,10 +195,10 @@ class Shortest(NumberedScheme):
         wanted = hops[at] - 1
         return tuple(port for port, end in self.fabric.ports(at, self.known) if 0 <= wanted == hops[end.node])
 
-    def _port_sets(self, at: int) -> list[tuple[int, ...]]:
-        """The ports on shortest paths to each server."""
-        columns = np.ascontiguousarray(np.packbits(self._nearer(at), axis=0).T)
-        kinds: list[bytes] = columns.view(f"V{columns.shape[1]}").ravel().tolist()
+    def _port_sets(self, at: int, columns: Longs | slice) -> list[tuple[int, ...]]:
+        """The ports on shortest paths to some servers."""
+        packed = np.ascontiguousarray(np.packbits(self._nearer(at, columns), axis=0).T)
+        kinds: list[bytes] = packed.view(f"V{packed.shape[1]}").ravel().tolist()
         bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
         sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}
         return [sets[one] for one in kinds]
@@ -178,6 +207,20 @@ class Shortest(NumberedScheme):
     def shortest_paths(self) -> ShortestPaths:
         """Shortest paths over the links known to be up."""
         return ShortestPaths(self.fabric, self.known)
+
+
+class _Up(dict[int, tuple[Longs, Longs]]):
+    """See :attr:`Shortest._up`."""
+
+    def __init__(self, scheme: Shortest) -> None:
+        super().__init__()
+        self._fabric, self._known = scheme.fabric, scheme.known
+
+    def __missing__(self, at: int) -> tuple[Longs, Longs]:
+        both = [(port - 1, end.node) for port, end in self._fabric.ports(at, self._known)]
+        ports, ends = np.array(both, np.int64).reshape(-1, 2).T
+        self[at] = ports, ends
+        return self[at]
 
 
 @lru_cache(maxsize=1 << 12)

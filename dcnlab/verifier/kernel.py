@@ -103,7 +103,7 @@ def insert(rows: Longs, behaviours: Longs, keys: Longs, values: Longs, slots: Lo
 
 
 @inlined
-def entry_behaviour(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
+def found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
     """The behaviour of an entry of a group; NOTHING without such an entry."""
     mask = np.uint64(len(tables.values) - 1)
     slot = mix(group, label, tag, port) & mask
@@ -115,31 +115,6 @@ def entry_behaviour(tables: Any, group: Any, label: Any, tag: Any, port: Any) ->
             break
         slot = (slot + np.uint64(1)) & mask
     return value
-
-
-@borrowing
-def differing(nodes: Longs, labels: Longs, before: Longs, tables: Tables, marked: Flags) -> None:
-    """Mark by node the labels that it treats differently than with its groups ``before``, whose entries compare
-    labels only."""
-    for row, node in enumerate(nodes):
-        for i in range(len(labels)):
-            old = _decided(tables, before[node, 0], before[node, 1], labels[i])
-            marked[row, i] = old != _decided(tables, tables.of[node, 0], tables.of[node, 1], labels[i])
-
-
-@inlined
-def _decided(tables: Any, begin: Any, end: Any, label: Any) -> Any:
-    """A number for the behaviours of the highest priority that a label has."""
-    total = np.uint64(0)
-    best = -1
-    for group in range(begin, end):
-        if tables.groups[group, 3] < best:
-            break
-        behaviour = entry_behaviour(tables, tables.groups[group, 4], label & tables.groups[group, 0], 0, 0)
-        if behaviour != NOTHING:
-            total += mix(behaviour, 1, 1, 1)
-            best = tables.groups[group, 3]
-    return total
 
 
 class Work(NamedTuple):
@@ -313,7 +288,7 @@ def search(
         for group in range(tables.of[node, 0], tables.of[node, 1]):
             if count == FULL or tables.groups[group, 3] < best:
                 break
-            behaviour = entry_behaviour(
+            behaviour = found(
                 tables, tables.groups[group, 4],
                 label & tables.groups[group, 0], tag & tables.groups[group, 1],
                 port if tables.groups[group, 2] else 0,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from addressing.header import Action, Deliver, Drop, Forward, Header, NextHops, Pattern
-from addressing.scheme import Scheme
+from addressing.scheme import Decided, Scheme
 from addressing.table import MISS, Entry, Table, compile_table, recompiled
 from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives, shifted, written
 from dcnlab.verifier.search import Ending, Kind, Step
@@ -80,6 +80,11 @@ class Tables:
                 lookup = Lookup(self._compiled(switch))
             self._lookups[switch] = lookup
         return lookup
+
+    def decided(self, switch: int) -> Decided | None:
+        """What the table of a switch states, where the scheme knows it at once and it is not compiled yet."""
+        known = switch in self._found or type(self.scheme).may_return is not Scheme.may_return
+        return None if known or self._before is not None else self.scheme.decided_of(switch)
 
     def _compiled(self, switch: int) -> Table:
         if self._before is None:

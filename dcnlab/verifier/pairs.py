@@ -6,10 +6,10 @@ meet a table that has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from addressing.schemes.shortest import Shortest
 from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier import kernel
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
+from dcnlab.verifier.columns import Columns, Reader
 from dcnlab.verifier.compiled import Store, network
 from dcnlab.verifier.crossings import Crossings, Ints, crossed
+from dcnlab.verifier.dense import UNPROVED
 from dcnlab.verifier.kernel import Bytes, Flags, Longs
+from dcnlab.verifier.matrix import Matrix
 from dcnlab.verifier.offline import Offline, Place, Tables
 from dcnlab.verifier.search import LOOPS, LOST
 from topos.fabric import Fabric
@@ -40,7 +43,7 @@ class Compiled:
         self.whole, self.scheme = whole, whole.scheme
         self._model = Offline(whole)
         self.fabric = self.scheme.fabric
-        self.store = Store(self.fabric.size)
+        self._reader = Reader()
         self._asked = np.zeros(self.fabric.size, np.bool_)
         self._work, self._turn = kernel.room(_ROOM), 0
         self._servers = range(self.fabric.servers) if self.fabric.relaying else range(0)
@@ -50,40 +53,48 @@ class Compiled:
         self._in_part = self._servers
         if type(self.scheme).usual_classes is Scheme.usual_classes:
             self._in_part = range(0)
-        self.entries = _Entries(whole)
-        at_once = {node: self.scheme.decided_of(node) for node in self._servers if node not in self._in_part}
-        decided = {node: decision for node, decision in at_once.items() if decision is not None}
-        self.store.add_decided(self.scheme.label_bits, decided)
-        compiled = {
-            node: self.entries[node] for node in (*self._servers, *whole.switches) if node not in decided
-        }
-        self.store.add(compiled, self._model.may_return)
-        self.store.ask_more(self._in_part)
         self._asked[self._in_part] = True
-        if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
-            self.store.by_port[: self.fabric.servers] = True
+        self.entries = _Entries(whole)
+        self._tables = [*self._read()]
+        self._matrix = None if self._in_part else Matrix.of(self.scheme, self._tables, self._reader)
+        self._store: Store | None = None
+        self._replacement: Callable[[Store], None] | None = None
         self._network: kernel.Network | None = None
+
+    def _read(self) -> Iterator[Columns]:
+        """The tables of all nodes that have one."""
+        for node in (*self._servers, *self.whole.switches):
+            server, decided = self.fabric.is_server(node), None
+            if node not in self._in_part:
+                decided = self.scheme.decided_of(node) if server else self.whole.decided(node)
+            if decided is None:
+                entries = self.entries[node]
+                yield self._reader.read(node, entries, self._model.may_return(node, entries))
+            else:
+                back = server or self.scheme.hairpin
+                yield self._reader.decided(node, self.scheme.label_bits, decided, back)
+
+    @property
+    def store(self) -> Store:
+        """The tables for searches state by state; made when they are first needed."""
+        if self._store is None:
+            self._store = Store(self.fabric.size, self._reader)
+            self._store.append(self._tables)
+            self._store.ask_more(self._in_part)
+            if not self.fabric.relaying:  # a host takes what arrives, and sends what does not
+                self._store.by_port[: self.fabric.servers] = True
+        if self._replacement is not None:
+            replace, self._replacement = self._replacement, None
+            replace(self._store)
+        return self._store
 
     @contextmanager
     def _in_place(self, model: Offline) -> Iterator[dict[int, tuple[Entry, ...]]]:
         """Nodes do what ``model`` says; the tables of those that changed."""
         changed: dict[int, tuple[Entry, ...]] = {}
         if model.tables is not self.whole:
-            scheme, before = model.scheme, self.scheme
-            if len(self._servers):
-                scheme.prepare_tables(self._servers)
-            tables = (
-                compile_table(scheme, node, scheme.known, usual=True)
-                if node in self._in_part
-                else recompiled(scheme, Table(node, self.entries[node]), before)
-                for node in self._servers
-                if not scheme.stays(node, before)
-            )
-            changed = {table.node: table.entries for table in tables}
-            changed |= {node: model.tables[node].entries for node in model.tables.needed}
-            changed = {node: entries for node, entries in changed.items() if entries != self.entries[node]}
-            self.store.replace(changed, model.may_return, self.entries)
-            self.store.ask_more(node for node in changed if node in self._in_part)
+            changed = self._changed(model)
+            self._replacement = partial(self._replace, model, changed)
         for node in model.knowing_more():
             self.store.ask(node)
             self._asked[node] = True
@@ -91,10 +102,50 @@ class Compiled:
         try:
             yield changed
         finally:
-            self._network = None
+            self._network = self._replacement = None
             self._asked[:] = False
             self._asked[self._in_part] = True
-            self.store.restore()
+            if self._store is not None:
+                self._store.restore()
+
+    def _changed(self, model: Offline) -> dict[int, tuple[Entry, ...]]:
+        """The tables that differ from those of the intact network."""
+        scheme, before = model.scheme, self.scheme
+        if len(self._servers):
+            scheme.prepare_tables(self._servers)
+        tables = (
+            compile_table(scheme, node, scheme.known, usual=True)
+            if node in self._in_part
+            else recompiled(scheme, Table(node, self.entries[node]), before)
+            for node in self._servers
+            if not scheme.stays(node, before)
+        )
+        changed = {table.node: table.entries for table in tables}
+        changed |= {node: model.tables[node].entries for node in model.tables.needed}
+        return {node: entries for node, entries in changed.items() if entries != self.entries[node]}
+
+    def _replace(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]], store: Store) -> None:
+        store.replace(changed, model.may_return, self.entries)
+        store.ask_more(node for node in changed if node in self._in_part)
+
+    def proved(
+        self, model: Offline, changed: Mapping[int, tuple[Entry, ...]] | None = None
+    ) -> dict[int, int] | None:
+        """By destination the states of packets that all arrive, UNPROVED where that is not certain: of those
+        that ``changed`` tables and failed links concern.  None where more than the label decides."""
+        if self._matrix is None or any(True for _ in model.knowing_more()):
+            return None
+        return self._matrix.proved(model, self.entries, changed)
+
+    @property
+    def by_label(self) -> bool:
+        """Whether nothing but the label decides, while all links are up."""
+        return self._matrix is not None
+
+    def used(self, destination: int, into: Flags) -> None:
+        """Mark the places of ports by which packets for a destination leave, which is proved by the matrix."""
+        assert self._matrix is not None
+        self._matrix.used(self._model, destination, into)
 
     def check(self, model: Offline, losses: bool = True) -> Report:
         """As :meth:`Check.pairs` of all pairs; ``model`` has the tables of this scheme, with other failures."""
@@ -104,14 +155,14 @@ class Compiled:
         crossings = self._crossings if self._crossing_only and base.held else None
         with self._in_place(model) as changed:
             if not base.held:
-                outcomes = _Outcomes(self, model)
+                found = _Found(self, model)
             elif crossings is not None and all(self._left_by(model.links, *one) for one in changed.items()):
-                outcomes = _Outcomes(self, model, crossings.sources(model.links.down))
+                found = _Found(self, model, crossings.sources(model.links.down))
             else:
                 concerned, states = base.concerned(model, changed)
-                outcomes = _Outcomes(self, model, dict.fromkeys(concerned))
-                outcomes.states += states
-            return outcomes.report(losses)
+                found = _Found(self, model, dict.fromkeys(concerned))
+                found.states += states
+            return found.report(losses)
 
     def intact(self) -> Report:
         """As :meth:`check` while all links are up, with all that checks of failures are compared with."""
@@ -120,8 +171,8 @@ class Compiled:
         return self._base.report(losses=True)
 
     @cached_property
-    def _base(self) -> _Outcomes:
-        return _Outcomes(self, self._model)
+    def _base(self) -> _Found:
+        return _Found(self, self._model)
 
     @property
     def _crossing_only(self) -> bool:
@@ -194,14 +245,14 @@ class _Entries(dict[int, tuple[Entry, ...]]):
 
     def __missing__(self, node: int) -> tuple[Entry, ...]:
         if node in self._whole.switches:
-            self[node] = entries = self._whole[node].entries
+            self[node] = found = self._whole[node].entries
         else:
             scheme = self._whole.scheme
-            self[node] = entries = compile_table(scheme, node, scheme.known, usual=True).entries
-        return entries
+            self[node] = found = compile_table(scheme, node, scheme.known, usual=True).entries
+        return found
 
 
-class _Outcomes:
+class _Found:
     """What becomes of the packets of all pairs, or of those for some destinations."""
 
     def __init__(
@@ -213,23 +264,28 @@ class _Outcomes:
         self._plain = type(self._scheme).headers is Scheme.headers
         self._alone = next(model.knowing_more(), None) is not None
         self._sources: Mapping[int, Longs | None] = sources or {}
+        proved: Mapping[int, int] = {}
         if sources is None:
             self._sources = dict.fromkeys(self._endpoints.tolist())
+            proved = compiled.proved(model) or {}
         self.destinations = list(self._sources)
         size = int(self._endpoints[-1]) + 1
-        #: By destination and source.
+        #: By destination and source; destinations whose packets all arrive may be missing.
         self.flags: dict[int, Bytes] = {}
         self.wrong: dict[int, Flags] = {}
         self.states = 0
-        #: By destination the places of ports by which packets leave.
-        self._used = np.zeros((len(self.destinations), len(model.fabric.adjacency.peer)), np.bool_)
-        for row, destination in enumerate(self.destinations):
+        self._leaving: dict[int, Flags] = {}
+        for destination in self.destinations:
+            if proved.get(destination, UNPROVED) != UNPROVED:
+                self.states += proved[destination]
+                continue
             starts = self.starts(destination)
-            ends, hosts, states = compiled.search(model, starts, self._used[row])
+            self._leaving[destination] = np.zeros(len(model.fabric.adjacency.peer), np.bool_)
+            found, hosts, states = compiled.search(model, starts, self._leaving[destination])
             self.states += states
             flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
             sent = starts[:, 0]
-            np.bitwise_or.at(flags, sent, ends)
+            np.bitwise_or.at(flags, sent, found)
             np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
             flags[np.setdiff1d(self._sending(destination), sent)] = LOST
             self.flags[destination], self.wrong[destination] = flags, wrong
@@ -264,31 +320,47 @@ class _Outcomes:
             wrong.any() for wrong in self.wrong.values()
         )
 
-    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[list[int], int]:
-        """The destinations that another model may not hold for, and how many states that took to find out.
+    @cached_property
+    def _used(self) -> Flags:
+        """By destination the places of ports by which packets leave."""
+        used = np.zeros((len(self.destinations), len(self._model.fabric.adjacency.peer)), np.bool_)
+        for row, destination in enumerate(self.destinations):
+            if destination in self._leaving:
+                used[row] = self._leaving[destination]
+            else:
+                self._compiled.used(destination, used[row])
+        return used
 
-        Packets that meet no entry and no server that does something else, and no link that is down, arrive as
-        before.  So all do if those arrive that come to these nodes by ports by which packets came before."""
-        labels = np.array([self._scheme.label(node) for node in self.destinations])
-        same = labels.tolist() == [model.scheme.label(node) for node in self.destinations]
-        differing = self._compiled.store.differing(list(changed), labels) if same and self._plain else None
+    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[list[int], int]:
+        """The destinations that another model may not hold for, and how many states that took to find out."""
+        proved = self._compiled.proved(model, changed)
+        if proved is not None:
+            wrong = [destination for destination, states in proved.items() if states == UNPROVED]
+            return wrong, sum(states for states in proved.values() if states != UNPROVED)
         local = list(model.knowing_more())
-        if differing is None or (local and not isinstance(self._scheme, RuleScheme | Shortest)):
+        if changed or not self._compiled.by_label or not isinstance(self._scheme, RuleScheme | Shortest):
             return self.destinations, 0
+        return self._crossing(model, local)
+
+    def _crossing(self, model: Offline, local: Sequence[int]) -> tuple[list[int], int]:
+        """:meth:`concerned` where some servers know of own links that are down, and no table has changed.
+
+        Packets that meet none of them, and no link that is down, arrive as before.  So all do if those arrive
+        that come to these nodes by ports by which packets came before."""
+        labels = [self._scheme.label(node) for node in self.destinations]
         fabric, hosts = model.fabric, self._own_links(model.links)
         crossed = [link for link in model.links.down if link not in hosts]
-        whole = np.isin(self.destinations, [*hosts.values()]) | self._compiled.store.rewrites
+        whole = np.isin(self.destinations, [*hosts.values()])
         cut = self._used[:, np.isin(fabric.adjacency.link, crossed)].any(axis=1)
         ends = [*local, *fabric.link_ends[crossed][:, [0, 2]].ravel().tolist()]
-        nodes = np.array([*changed, *ends], np.int64)
-        concerned, states = list[int](), 0
-        for row in np.flatnonzero(differing.any(axis=0) | cut | whole).tolist():
-            some = np.concatenate([differing[:, row], np.ones(len(ends), np.bool_)])
-            arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes[some])
+        nodes = np.array(ends, np.int64)
+        found, states = list[int](), 0
+        for row in np.flatnonzero(cut | whole).tolist():
+            arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes)
             states += more
             if not arrives:
-                concerned.append(self.destinations[row])
-        return concerned, states
+                found.append(self.destinations[row])
+        return found, states
 
     def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
         """Whether packets for a destination arrive from some nodes, and how many states that took."""
@@ -306,12 +378,12 @@ class _Outcomes:
 
     def _own_links(self, links: LinkState) -> dict[int, int]:
         """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
-        fabric, host_of = self._model.fabric, dict[int, int]()
+        fabric, found = self._model.fabric, dict[int, int]()
         for link in links.down:
             for host in fabric.link_ends[link, [0, 2]].tolist():
                 if fabric.is_end_host(host) and fabric.port_count(host) == 1:
-                    host_of[link] = host
-        return host_of
+                    found[link] = host
+        return found
 
     def report(self, losses: bool) -> Report:
         """The report on all pairs: the first violating pairs of each kind are followed."""
@@ -319,7 +391,7 @@ class _Outcomes:
         concerned = dict.fromkeys(Fault, 0)
         bad: dict[Pair, None] = {}
         cut = 0
-        for destination in self.destinations:
+        for destination in self.flags:
             flags, wrong = self.flags[destination], self.wrong[destination]
             joined = part[: len(flags)] == part[destination]
             lost = ((flags & LOST) > 0) & joined

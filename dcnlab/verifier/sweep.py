@@ -115,11 +115,11 @@ def sweep(
     whole = Proofs(Tables(scheme))
     if len(cases) > 1:
         whole.intact()  # each failure is compared with it
-    outcomes = forked(lambda failure: outcome(whole, failure, question, text), cases)
-    for done, failure in enumerate(cases):
+    found = forked(lambda failure: outcome(whole, failure, question, text), cases)
+    for done in range(len(cases)):
         if progress is not None:
-            progress(failure.words, done / len(cases))
-        yield next(outcomes)
+            progress("failures", done / len(cases))
+        yield next(found)
 
 
 class Proofs:

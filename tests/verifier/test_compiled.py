@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from addressing.header import Forward, only
+from addressing.header import Forward, Header, only
 from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.source import ServerPath
-from addressing.table import Entry, Table
+from addressing.table import Entry, Table, compile_table
 from dcnlab.verifier.checking import Check, Report
+from dcnlab.verifier.dense import UNPROVED
 from dcnlab.verifier.offline import Lookup, Offline, Tables
 from dcnlab.verifier.pairs import Compiled
 from tests.addressing.cases import bound, covering, few, pairs
@@ -129,3 +130,53 @@ def test_paths_of_a_scheme_made_from_another_are_its_own() -> None:
     assert equal(compiled, Offline(whole)).states != Compiled(Tables(bound("bcube:3,1", "brp"))).intact().states
     failed = LinkState(frozenset({0}))
     equal(compiled, Offline(Tables(scheme.with_failures(failed), whole), failed))
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("fattree:4", "ecmp"), ("fattree:4", "shortest"), ("bcube:3,1", "ecmp"), ("torus:4x4", "shortest"),
+     ("borel:7,2,1,2", "cr"), ("jellyfish:4,8,3", "shortest")],
+)  # fmt: skip
+def test_what_a_scheme_knows_at_once_is_its_table(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    links = range(len(scheme.fabric.link_ends))
+    for down in (ALL_UP, LinkState(frozenset({links[0]})), LinkState(frozenset({links[0], links[-1]}))):
+        failed = scheme.with_failures(down)
+        nodes = [node for node in range(scheme.fabric.size) if not scheme.fabric.is_end_host(node)]
+        failed.prepare_tables(nodes)
+        for node in nodes:
+            at = failed.decided_of(node)
+            assert at is not None
+            table = compile_table(failed, node, down)
+            for label, port, which in zip(at.labels.tolist(), at.in_ports.tolist(), at.which, strict=True):
+                assert table.lookup(Header(label, 0, port or 99)) == at.hops[which]
+            assert len(at.labels) == len(table.entries)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("fattree:4", "ecmp"), ("torus:4x4", "dor"), ("fattree:4", "twolevel"), ("clot:4x4", "dor")],
+)
+def test_each_destination_of_sound_tables_is_proved_by_nodes_alone(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    compiled = Compiled(Tables(scheme))
+    proved = compiled.proved(Offline(compiled.whole))
+    assert proved is not None
+    assert min(proved.values()) > 0
+    assert len(proved) == scheme.fabric.servers
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("spec", "text"), [("fattree:4", "ecmp"), ("jellyfish:4,8,3", "shortest")])
+def test_no_destination_of_broken_tables_is_proved_whose_packets_do_not_arrive(
+    spec: str, text: str, seed: int
+) -> None:
+    broken = Broken(bound(spec, text), seed)
+    compiled, model = Compiled(broken), Offline(broken)
+    found = Check(model).pairs(model.starts())
+    named = {pair[1] for violation in found.violations for pair in violation.pairs}
+    wrong = {node for node in range(broken.scheme.fabric.servers) if broken.scheme.fabric.name(node) in named}
+    proved = compiled.proved(model)
+    assert proved is not None
+    assert wrong
+    assert {node for node, states in proved.items() if states == UNPROVED} >= wrong

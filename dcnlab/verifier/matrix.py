@@ -1,0 +1,109 @@
+"""A scheme's tables as a matrix of nodes and destinations, and which destinations a failure concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from addressing.scheme import Scheme
+from addressing.table import Entry
+from dcnlab.verifier import kernel
+from dcnlab.verifier.columns import Columns, Reader
+from dcnlab.verifier.compiled import changed_entries, network
+from dcnlab.verifier.dense import Dense, Ints
+from dcnlab.verifier.kernel import Flags, Longs
+from dcnlab.verifier.offline import Offline
+
+Entries = Sequence[Entry]
+
+
+class Matrix:
+    """The tables of a scheme in which nothing but the label decides, and sources write labels only."""
+
+    def __init__(self, scheme: Scheme, tables: Iterable[Columns], reader: Reader) -> None:
+        self._scheme, self._reader = scheme, reader
+        self._destinations = np.array(scheme.endpoints())
+        self._labels = np.array([scheme.label(node) for node in self._destinations.tolist()])
+        self._column = {label: column for column, label in enumerate(self._labels.tolist())}
+        self._dense = Dense(scheme.fabric.size, self._labels, scheme.label_bits)
+        for table in tables:
+            self._dense.add(table)
+
+    @classmethod
+    def of(cls, scheme: Scheme, tables: Sequence[Columns], reader: Reader) -> Matrix | None:
+        """None where more than the label decides."""
+        plain = type(scheme).headers is Scheme.headers and all(table.by_label for table in tables)
+        return cls(scheme, tables, reader) if plain and not reader.behaviours.rewrites else None
+
+    def proved(
+        self, model: Offline, before: Mapping[int, Entries], changed: Mapping[int, Entries] | None
+    ) -> dict[int, int] | None:
+        """See :meth:`.pairs.Compiled.proved`; ``before`` has the tables of the intact network."""
+        links, columns = self._network(model), np.arange(len(self._labels))
+        instead: dict[int, Ints] = {}
+        if changed is not None:
+            if self._labels.tolist() != [model.scheme.label(node) for node in self._destinations.tolist()]:
+                return None
+            for node, entries in changed.items():
+                row = self._row(model, node, before[node], entries)
+                if row is None:
+                    return None
+                instead[node] = row
+            if self._reader.behaviours.rewrites:
+                return None
+            columns = np.flatnonzero(self._concerned(model, instead))
+        behaviours, ends = self._reader.behaviours.arrays(), self._destinations
+        states = self._dense.proved(columns, ends, ends, links, behaviours, instead)
+        return dict(zip(ends[columns].tolist(), states.tolist(), strict=True))
+
+    def used(self, model: Offline, destination: int, into: Flags) -> None:
+        """Mark the places of ports by which packets for a destination leave while all links are up."""
+        column, behaviours = self._column[self._scheme.label(destination)], self._reader.behaviours.arrays()
+        sources = self._destinations[self._destinations != destination]
+        self._dense.used(column, self._network(model), behaviours, sources, into)
+
+    def _network(self, model: Offline) -> kernel.Network:
+        nowhere = np.zeros(model.fabric.size, np.bool_)
+        return network(model.fabric, model.links, nowhere, nowhere, 0)
+
+    def _row(self, model: Offline, node: int, before: Entries, entries: Entries) -> Ints | None:
+        """By destination what a changed table does; None where more than the label decides."""
+        whole, other = (1 << self._scheme.label_bits) - 1, changed_entries(before, entries)
+        if other is None or any(
+            (one.pattern.mask, one.pattern.priority) != (whole, whole.bit_length()) for one in other
+        ):
+            table = self._reader.read(node, entries, model.may_return(node, entries))
+            return self._dense.decided(table) if table.by_label else None
+        row = self._dense.of(node).copy()
+        numbers = self._reader.behaviours.numbers(
+            [one.next_hops for one in other], model.may_return(node, other)
+        )
+        for one, number in zip(other, numbers.tolist(), strict=True):
+            column = self._column.get(one.pattern.label)
+            if column is not None:
+                row[column] = number
+        return row
+
+    def _concerned(self, model: Offline, instead: Mapping[int, Ints]) -> Flags:
+        """The destinations whose packets meet something else at a node, or a link that is down."""
+        marked = np.zeros(len(self._labels), np.bool_)
+        for node, row in instead.items():
+            marked |= row != self._dense.of(node)
+        fabric, behaviours = model.fabric, self._reader.behaviours.arrays()
+        for a, port_a, b, port_b in fabric.link_ends[[*model.links.down]].tolist():
+            for node, port in ((a, port_a), (b, port_b)):
+                if fabric.is_end_host(node):
+                    # Its own packets leave by another port, or not at all; others arrive by another one.
+                    marked |= fabric.port_count(node) > 1
+                    marked[self._destinations == node] = True
+                else:
+                    marked |= np.isin(self._dense.of(node), _leaving(behaviours, port))
+        return marked
+
+
+def _leaving(behaviours: kernel.Behaviours, port: int) -> Longs:
+    """The behaviours by which packets may leave by a port."""
+    rows = np.flatnonzero(behaviours.branches[:, 0] == port)
+    found: Longs = np.unique(np.searchsorted(behaviours.start, rows, "right") - 1)
+    return found
