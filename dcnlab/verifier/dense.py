@@ -26,7 +26,7 @@ UNPROVED = -1
 
 
 class Room(NamedTuple):
-    """Room for a search over nodes: whether a node was seen, the ways that lead to it, and an order."""
+    """Room for a search over nodes: whether a node was seen, how many links lead to it, and an order."""
 
     seen: Flags
     into: Longs
