@@ -28,7 +28,7 @@ Rule = Callable[[int, int, Header], Forward | None]
 _UNASKED, _NOWHERE = -2, -1
 #: The ports of so many pairs are remembered.
 _MOST = 1 << 25
-#: What is found of classes is kept where they are so many times fewer than cases.
+#: What is known of classes is kept where they are so many times fewer than cases.
 _FEW = 8
 
 
@@ -55,7 +55,7 @@ class Ports:
         self._rule, self.size, self.cases = rule, size, cases
         self._row = cache(row) if row is not None else lambda _: None
         self._remember = size * len(cases) <= _MOST
-        #: What :meth:`BrokenPaths.classes` has found of the classes of a node.
+        #: By node what :meth:`BrokenPaths.classes` knows of its classes.
         self.sound: dict[int, list[tuple[Pattern, Header, bool]]] = {}
 
     def at(self, cases: Longs, nodes: Longs) -> Longs:
@@ -63,11 +63,11 @@ class Ports:
         path, and at the vertex itself."""
         if not self._remember:
             return np.array([*map(self._ask, cases.tolist(), nodes.tolist())], np.int64)
-        found: Longs = self._known[cases, nodes].astype(np.int64)
-        for place in np.flatnonzero(found == _UNASKED).tolist():
+        ports: Longs = self._known[cases, nodes].astype(np.int64)
+        for place in np.flatnonzero(ports == _UNASKED).tolist():
             case, node = int(cases[place]), int(nodes[place])
-            self._known[case, node] = found[place] = self._ask(case, node)
-        return found
+            self._known[case, node] = ports[place] = self._ask(case, node)
+        return ports
 
     @cached_property
     def _known(self) -> NDArray[np.int16]:
@@ -175,8 +175,8 @@ class BrokenPaths:
         ports, every = self._ports, np.arange(len(self._ports.cases))
         reached = np.zeros((len(every), self._fabric.size), np.bool_)
         for node, numbers in failed.items():
-            found = ports.at(every, np.full(len(every), node))
-            reached[np.isin(found, [*numbers]), node] = True
+            leaving = ports.at(every, np.full(len(every), node))
+            reached[np.isin(leaving, [*numbers]), node] = True
         first, peer, peer_port = _deciding_neighbours(self._fabric)
         cases, nodes = np.nonzero(reached)
         while len(cases):
@@ -188,8 +188,8 @@ class BrokenPaths:
             leads = ports.at(cases, nodes) == into
             cases, nodes = cases[leads], nodes[leads]
             reached[cases, nodes] = True
-        found_cases, found_nodes = np.nonzero(reached)
-        return found_cases, found_nodes
+        broken_cases, broken_nodes = np.nonzero(reached)
+        return broken_cases, broken_nodes
 
 
 def _longer(pattern: Pattern, rules: Iterable[tuple[Any, ...]], header: Header) -> bool:

@@ -270,7 +270,7 @@ class RuleScheme(VertexScheme):
         """:meth:`_backup_step` by node and vertex where the path is known to be broken: all at once."""
         if not self._prepared or type(self).steps is not RuleScheme.steps:
             return {}
-        found: dict[tuple[int, int], Forward | None] = {}
+        steps: dict[tuple[int, int], Forward | None] = {}
         ends = self._ends_up
         forward = [None, *map(Forward, range(1, ends.shape[1] + 1))]
         for vertex, nodes in self._prepared.pairs:
@@ -278,10 +278,10 @@ class RuleScheme(VertexScheme):
             there = distance[ends[nodes]]  # of no end: of the last node, and not looked at
             nearer = (ends[nodes] >= 0) & (there >= 0) & (there < distance[nodes][:, None])
             ports = np.where(nearer.any(axis=1), nearer.argmax(axis=1) + 1, 0)
-            found.update(
+            steps.update(
                 ((node, vertex), forward[port]) for node, port in zip(nodes, ports.tolist(), strict=True)
             )
-        return found
+        return steps
 
     @property
     def _ends_up(self) -> IntArray:

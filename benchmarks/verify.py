@@ -100,17 +100,17 @@ def each_link(topology: str, text: str) -> str:
     """A line of the table of failures."""
     scheme = bind(text, fabric(topology))
     begin, before = time.perf_counter(), processor()
-    found = list[bool]()
+    held = list[bool]()
     every = max(1, len(scheme.fabric.link_ends) // 20)
     for outcome in sweep(scheme, Question("links"), text):
-        found.append(outcome.held)
-        if len(found) % every == 0:
+        held.append(outcome.held)
+        if len(held) % every == 0:
             took = time.perf_counter() - begin
-            print(f"{topology} {text}: {len(found):,} links, {took:.0f} s", file=sys.stderr, flush=True)
+            print(f"{topology} {text}: {len(held):,} links, {took:.0f} s", file=sys.stderr, flush=True)
     took = time.perf_counter() - begin
     return (
-        f"{topology:16} {text:9} {scheme.fabric.servers:7,} {len(found):>6,} {took / 60:8.1f} "
-        f"{(processor() - before) / 60:18.1f} {'holds' if all(found) else f'violated {found.count(False):,}'}"
+        f"{topology:16} {text:9} {scheme.fabric.servers:7,} {len(held):>6,} {took / 60:8.1f} "
+        f"{(processor() - before) / 60:18.1f} {'holds' if all(held) else f'violated {held.count(False):,}'}"
     )
 
 

@@ -80,19 +80,20 @@ class Shortest(NumberedScheme):
                 return super().class_next_hops(at, classes, links)
             columns = np.array(servers, np.int64)
         both = zip(servers, self._port_sets(at, columns), self._hops[at, columns].tolist(), strict=True)
-        found = [self.select(ports, server, hops) if ports else _NO_PORT for server, ports, hops in both]
+        outcomes = [self.select(ports, server, hops) if ports else _NO_PORT for server, ports, hops in both]
         if at < self.fabric.servers:
-            found = [DELIVER if server == at else one for server, one in zip(servers, found, strict=True)]
-        return found
+            each = zip(servers, outcomes, strict=True)
+            outcomes = [DELIVER if server == at else outcome for server, outcome in each]
+        return outcomes
 
     def decided(self, at: int) -> Decided | None:
         if not self._prepared:
             return None
-        found = self.class_next_hops(at, self._each_server, self.known)
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(map(id, found)))}
-        which = np.fromiter(map(numbers.__getitem__, map(id, found)), np.int64, len(found))
+        outcomes = self.class_next_hops(at, self._each_server, self.known)
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(map(id, outcomes)))}
+        which = np.fromiter(map(numbers.__getitem__, map(id, outcomes)), np.int64, len(outcomes))
         labels, nowhere = self._every_label
-        return Decided(labels, nowhere, which, list({id(hops): hops for hops in found}.values()))
+        return Decided(labels, nowhere, which, list({id(hops): hops for hops in outcomes}.values()))
 
     @cached_property
     def _every_label(self) -> tuple[Longs, Longs]:
@@ -128,8 +129,8 @@ class Shortest(NumberedScheme):
         moved, columns, changes = self._moved(before)
         if at in changes:
             return changes[at]
-        changes[at] = found = self._changes(at, before, moved, columns)
-        return found
+        changes[at] = labels = self._changes(at, before, moved, columns)
+        return labels
 
     def _changes(self, at: int, before: Shortest, moved: BoolRow, columns: Longs) -> list[int]:
         if not self._links_changed(at, before):
@@ -140,8 +141,8 @@ class Shortest(NumberedScheme):
         changed = (self._nearer(at, columns) != before._nearer(at, columns)).any(axis=0)
         if not self.fabric.relaying:  # the choice among ports depends on the distance
             changed |= self._hops[at, columns] % 2 != before._hops[at, columns] % 2
-        found: list[int] = columns[changed].tolist()
-        return found
+        labels: list[int] = columns[changed].tolist()
+        return labels
 
     def _links_changed(self, at: int, before: Scheme) -> bool:
         return not (self.known.down ^ before.known.down).isdisjoint(self.fabric.links_of(at))

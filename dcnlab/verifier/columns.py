@@ -30,24 +30,24 @@ class Interned:
         """The number of a behaviour: next hops, and whether packets may leave by their arrival port."""
         if (same := self._same.get((id(hops), back))) is not None and same[0] is hops:
             return same[1]
-        found = self._known.get((hops, back))
-        if found is None:
-            self._known[hops, back] = found = len(self._start) - 1
+        number = self._known.get((hops, back))
+        if number is None:
+            self._known[hops, back] = number = len(self._start) - 1
             self._branches += (_branch(action, back) for action, _ in hops)
             self._weights += (weight for _, weight in hops)
             self._start.append(len(self._branches))
             self._arrays = None
-        self._same[id(hops), back] = hops, found
-        return found
+        self._same[id(hops), back] = hops, number
+        return number
 
     def numbers(self, hops: Sequence[NextHops], returns: Sequence[bool]) -> Longs:
         """The numbers of several behaviours."""
-        found = list(map(self._same.get, zip(map(id, hops), returns, strict=True)))
-        for place, one in enumerate(found):
+        numbered = list(map(self._same.get, zip(map(id, hops), returns, strict=True)))
+        for place, one in enumerate(numbered):
             if one is None or one[0] is not hops[place]:
                 number = self.number(hops[place], returns[place])
-                found[place] = hops[place], number
-        return np.array([one[1] for one in found if one is not None], np.int64)
+                numbered[place] = hops[place], number
+        return np.array([one[1] for one in numbered if one is not None], np.int64)
 
     @property
     def rewrites(self) -> bool:

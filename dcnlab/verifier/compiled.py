@@ -7,6 +7,7 @@ header: classes hold for the failures only that the control plane knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -189,3 +190,13 @@ def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_
     return kernel.Network(
         first, peer, adjacency.peer_port.astype(np.int64), down, host_port, by_port, asked, (1 << tag_bits) - 1,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def arrivals(fabric: Fabric) -> tuple[Longs, Longs, Longs]:
+    """Per port with a link its node, its number, and the place of the port at the other end."""
+    adjacency, first = fabric.adjacency, fabric.adjacency.start
+    (places,) = np.nonzero(adjacency.peer >= 0)
+    nodes = np.repeat(np.arange(fabric.size), np.diff(first))[places]
+    into = first[adjacency.peer[places]] + adjacency.peer_port[places] - 1
+    return nodes, places - first[nodes] + 1, into.astype(np.int64)

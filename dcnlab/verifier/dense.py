@@ -50,11 +50,11 @@ class Dense:
 
     def decided(self, table: Columns) -> Ints:
         """By destination what a table does."""
-        found = np.full(len(self._labels), NOTHING, np.int32)
-        best, by = np.full(len(found), -1), np.full(len(found), -1)
-        paint(self._labels, self._whole, table.groups, table.rows, table.behaviours, best, by, found)
-        result = np.empty_like(found)
-        result[self._order] = found
+        decided = np.full(len(self._labels), NOTHING, np.int32)
+        best, by = np.full(len(decided), -1), np.full(len(decided), -1)
+        paint(self._labels, self._whole, table.groups, table.rows, table.behaviours, best, by, decided)
+        result = np.empty_like(decided)
+        result[self._order] = decided
         return result
 
     def of(self, node: int) -> Ints:
@@ -99,7 +99,7 @@ def paint(
     behaviours: Longs,
     best: Longs,
     by: Longs,
-    found: Ints,
+    decided: Ints,
 ) -> None:
     """Write what entries do with some labels, in their order; groups and rows as in :class:`Columns`."""
     for i in range(len(rows)):
@@ -114,9 +114,9 @@ def paint(
                     break
                 continue
             if priority > best[j]:
-                best[j], by[j], found[j] = priority, group, behaviours[i]
-            elif priority == best[j] and group != by[j] and found[j] != behaviours[i]:
-                found[j] = AMBIGUOUS
+                best[j], by[j], decided[j] = priority, group, behaviours[i]
+            elif priority == best[j] and group != by[j] and decided[j] != behaviours[i]:
+                decided[j] = AMBIGUOUS
 
 
 @borrowing

@@ -103,7 +103,7 @@ def insert(rows: Longs, behaviours: Longs, keys: Longs, values: Longs, slots: Lo
 
 
 @inlined
-def found(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
+def entry_behaviour(tables: Any, group: Any, label: Any, tag: Any, port: Any) -> Any:
     """The behaviour of an entry of a group; NOTHING without such an entry."""
     mask = np.uint64(len(tables.values) - 1)
     slot = mix(group, label, tag, port) & mask
@@ -288,7 +288,7 @@ def search(
         for group in range(tables.of[node, 0], tables.of[node, 1]):
             if count == FULL or tables.groups[group, 3] < best:
                 break
-            behaviour = found(
+            behaviour = entry_behaviour(
                 tables, tables.groups[group, 4],
                 label & tables.groups[group, 0], tag & tables.groups[group, 1],
                 port if tables.groups[group, 2] else 0,

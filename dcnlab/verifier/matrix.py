@@ -105,5 +105,5 @@ class Matrix:
 def _leaving(behaviours: kernel.Behaviours, port: int) -> Longs:
     """The behaviours by which packets may leave by a port."""
     rows = np.flatnonzero(behaviours.branches[:, 0] == port)
-    found: Longs = np.unique(np.searchsorted(behaviours.start, rows, "right") - 1)
-    return found
+    numbers: Longs = np.unique(np.searchsorted(behaviours.start, rows, "right") - 1)
+    return numbers

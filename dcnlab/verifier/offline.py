@@ -83,7 +83,7 @@ class Tables:
 
     def decided(self, switch: int) -> Decided | None:
         """What the table of a switch states, where the scheme knows it at once and it is not compiled yet."""
-        known = switch in self._found or type(self.scheme).may_return is not Scheme.may_return
+        known = switch in self._lookups or type(self.scheme).may_return is not Scheme.may_return
         return None if known or self._before is not None else self.scheme.decided_of(switch)
 
     def _compiled(self, switch: int) -> Table:
@@ -96,6 +96,22 @@ class Tables:
         if self._before is None:
             return 0
         return sum(_difference(self._before[v].entries, self[v].entries) for v in self.needed)
+
+
+class UsualEntries(dict[int, tuple[Entry, ...]]):
+    """The entries of nodes, those of servers for packets of the usual classes; each is asked for once."""
+
+    def __init__(self, whole: Tables) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def __missing__(self, node: int) -> tuple[Entry, ...]:
+        if node in self._whole.switches:
+            self[node] = entries = self._whole[node].entries
+        else:
+            scheme = self._whole.scheme
+            self[node] = entries = compile_table(scheme, node, scheme.known, usual=True).entries
+        return entries
 
 
 def _difference(before: Sequence[Entry], after: Sequence[Entry]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,14 +21,13 @@ from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier import kernel
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
 from dcnlab.verifier.columns import Columns, Reader
-from dcnlab.verifier.compiled import Store, network
+from dcnlab.verifier.compiled import Store, arrivals, network
 from dcnlab.verifier.crossings import Crossings, Ints, crossed
 from dcnlab.verifier.dense import UNPROVED
 from dcnlab.verifier.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.matrix import Matrix
-from dcnlab.verifier.offline import Offline, Place, Tables
+from dcnlab.verifier.offline import Offline, Place, Tables, UsualEntries
 from dcnlab.verifier.search import LOOPS, LOST
-from topos.fabric import Fabric
 from topos.graph import LinkState
 
 _ROOM, _ASKED = 1 << 14, 1 << 12
@@ -54,7 +53,7 @@ class Compiled:
         if type(self.scheme).usual_classes is Scheme.usual_classes:
             self._in_part = range(0)
         self._asked[self._in_part] = True
-        self.entries = _Entries(whole)
+        self.entries = UsualEntries(whole)
         self._tables = [*self._read()]
         self._matrix = None if self._in_part else Matrix.of(self.scheme, self._tables, self._reader)
         self._store: Store | None = None
@@ -155,14 +154,14 @@ class Compiled:
         crossings = self._crossings if self._crossing_only and base.held else None
         with self._in_place(model) as changed:
             if not base.held:
-                found = _Found(self, model)
+                outcomes = _Outcomes(self, model)
             elif crossings is not None and all(self._left_by(model.links, *one) for one in changed.items()):
-                found = _Found(self, model, crossings.sources(model.links.down))
+                outcomes = _Outcomes(self, model, crossings.sources(model.links.down))
             else:
                 concerned, states = base.concerned(model, changed)
-                found = _Found(self, model, dict.fromkeys(concerned))
-                found.states += states
-            return found.report(losses)
+                outcomes = _Outcomes(self, model, dict.fromkeys(concerned))
+                outcomes.states += states
+            return outcomes.report(losses)
 
     def intact(self) -> Report:
         """As :meth:`check` while all links are up, with all that checks of failures are compared with."""
@@ -171,8 +170,8 @@ class Compiled:
         return self._base.report(losses=True)
 
     @cached_property
-    def _base(self) -> _Found:
-        return _Found(self, self._model)
+    def _base(self) -> _Outcomes:
+        return _Outcomes(self, self._model)
 
     @property
     def _crossing_only(self) -> bool:
@@ -236,23 +235,7 @@ class Compiled:
         self.store.entry(node, label, tag, port, hops)
 
 
-class _Entries(dict[int, tuple[Entry, ...]]):
-    """The entries of nodes, those of servers for packets of the usual classes; each is asked for once."""
-
-    def __init__(self, whole: Tables) -> None:
-        super().__init__()
-        self._whole = whole
-
-    def __missing__(self, node: int) -> tuple[Entry, ...]:
-        if node in self._whole.switches:
-            self[node] = found = self._whole[node].entries
-        else:
-            scheme = self._whole.scheme
-            self[node] = found = compile_table(scheme, node, scheme.known, usual=True).entries
-        return found
-
-
-class _Found:
+class _Outcomes:
     """What becomes of the packets of all pairs, or of those for some destinations."""
 
     def __init__(
@@ -281,11 +264,11 @@ class _Found:
                 continue
             starts = self.starts(destination)
             self._leaving[destination] = np.zeros(len(model.fabric.adjacency.peer), np.bool_)
-            found, hosts, states = compiled.search(model, starts, self._leaving[destination])
+            ends, hosts, states = compiled.search(model, starts, self._leaving[destination])
             self.states += states
             flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
             sent = starts[:, 0]
-            np.bitwise_or.at(flags, sent, found)
+            np.bitwise_or.at(flags, sent, ends)
             np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
             flags[np.setdiff1d(self._sending(destination), sent)] = LOST
             self.flags[destination], self.wrong[destination] = flags, wrong
@@ -354,18 +337,18 @@ class _Found:
         cut = self._used[:, np.isin(fabric.adjacency.link, crossed)].any(axis=1)
         ends = [*local, *fabric.link_ends[crossed][:, [0, 2]].ravel().tolist()]
         nodes = np.array(ends, np.int64)
-        found, states = list[int](), 0
+        concerned, states = list[int](), 0
         for row in np.flatnonzero(cut | whole).tolist():
             arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes)
             states += more
             if not arrives:
-                found.append(self.destinations[row])
-        return found, states
+                concerned.append(self.destinations[row])
+        return concerned, states
 
     def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
         """Whether packets for a destination arrive from some nodes, and how many states that took."""
         fabric, destination = model.fabric, self.destinations[row]
-        there, port, into = _arrivals(fabric)
+        there, port, into = arrivals(fabric)
         chosen = np.zeros(fabric.size, np.bool_)
         chosen[nodes] = True
         met = np.flatnonzero(chosen[there] & self._used[row, into])
@@ -378,12 +361,12 @@ class _Found:
 
     def _own_links(self, links: LinkState) -> dict[int, int]:
         """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
-        fabric, found = self._model.fabric, dict[int, int]()
+        fabric, host_of = self._model.fabric, dict[int, int]()
         for link in links.down:
             for host in fabric.link_ends[link, [0, 2]].tolist():
                 if fabric.is_end_host(host) and fabric.port_count(host) == 1:
-                    found[link] = host
-        return found
+                    host_of[link] = host
+        return host_of
 
     def report(self, losses: bool) -> Report:
         """The report on all pairs: the first violating pairs of each kind are followed."""
@@ -412,13 +395,3 @@ class _Found:
 
     def _places(self, source: int, destination: int) -> list[Place]:
         return [(source, header) for header in self._model.headers(source, destination)]
-
-
-@lru_cache(maxsize=1)
-def _arrivals(fabric: Fabric) -> tuple[Longs, Longs, Longs]:
-    """Per port with a link its node, its number, and the place of the port at the other end."""
-    adjacency, first = fabric.adjacency, fabric.adjacency.start
-    (places,) = np.nonzero(adjacency.peer >= 0)
-    nodes = np.repeat(np.arange(fabric.size), np.diff(first))[places]
-    into = first[adjacency.peer[places]] + adjacency.peer_port[places] - 1
-    return nodes, places - first[nodes] + 1, into.astype(np.int64)

@@ -115,11 +115,11 @@ def sweep(
     whole = Proofs(Tables(scheme))
     if len(cases) > 1:
         whole.intact()  # each failure is compared with it
-    found = forked(lambda failure: outcome(whole, failure, question, text), cases)
+    outcomes = forked(lambda failure: outcome(whole, failure, question, text), cases)
     for done in range(len(cases)):
         if progress is not None:
             progress("failures", done / len(cases))
-        yield next(found)
+        yield next(outcomes)
 
 
 class Proofs:

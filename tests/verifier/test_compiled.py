@@ -173,8 +173,8 @@ def test_no_destination_of_broken_tables_is_proved_whose_packets_do_not_arrive(
 ) -> None:
     broken = Broken(bound(spec, text), seed)
     compiled, model = Compiled(broken), Offline(broken)
-    found = Check(model).pairs(model.starts())
-    named = {pair[1] for violation in found.violations for pair in violation.pairs}
+    report = Check(model).pairs(model.starts())
+    named = {pair[1] for violation in report.violations for pair in violation.pairs}
     wrong = {node for node in range(broken.scheme.fabric.servers) if broken.scheme.fabric.name(node) in named}
     proved = compiled.proved(model)
     assert proved is not None
