@@ -71,6 +71,8 @@ class TableApp(Application):  # type: ignore[misc]
         self.core = Core(scheme, time.monotonic(), resume, switches, ordered, beside)
         self._readers: dict[int, TableReader] = {}
         self._lab = lab
+        #: By switch the ports of the parts of its description so far.
+        self._ports_present: dict[int, set[int]] = {}
         self._datapaths: dict[int, Any] = {}
         self._precompiled: dict[int, tuple[tuple[Change, ...], bytes]] = {}
         self._sockets = sockets
@@ -151,6 +153,7 @@ class TableApp(Application):  # type: ignore[misc]
             self._perform(self.core.disconnected(switch, time.monotonic()))
         path.switch = switch
         self._datapaths[switch] = path
+        self._ports_present.pop(switch, None)
         self._perform(self.core.connected(switch))
 
     @on("EventOFPStateChange", DEAD)
@@ -206,9 +209,16 @@ class TableApp(Application):  # type: ignore[misc]
 
     @on("EventOFPPortDescStatsReply", CONFIG, MAIN)
     def port_description(self, event: Any) -> None:
-        """The ports of a switch that has just connected."""
+        """The ports of a switch that has just connected, in one message or several."""
+        switch = self._switch(event.msg.datapath)
+        if switch is None:
+            return
+        present = self._ports_present.setdefault(switch, set())
         for port in event.msg.body:
+            present.add(port.port_no)
             self._port(event.msg.datapath, port)
+        if not event.msg.flags & ofp.OFPMPF_REPLY_MORE:
+            self._perform(self.core.ports(switch, self._ports_present.pop(switch), time.monotonic()))
 
     @on("EventOFPPortStatus", CONFIG, MAIN)
     def port_status(self, event: Any) -> None:

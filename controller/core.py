@@ -181,6 +181,12 @@ class Core:
         name = self.fabric.name(switch)
         yield Event({"event": "port", "switch": name, "port": number, "up": up, "link": link})
 
+    def ports(self, switch: int, present: Collection[int], now: float) -> Iterator[Effect]:
+        """All ports that a switch has, when it connects: others may have gone while it could not say so."""
+        for number, _ in self.fabric.ports(switch):
+            if number not in present:
+                yield from self.port(switch, number, False, now)
+
     def apply_port_changes(self, now: float) -> Iterator[Effect]:
         """Update the tables if ports changed; without a change there is no event."""
         since, self.stale_since = self.stale_since, None

@@ -315,6 +315,22 @@ def test_a_switch_that_connects_again_keeps_its_table() -> None:
     switches.check(set())
 
 
+def test_a_port_that_went_while_its_switch_was_away_is_down_until_it_comes_back() -> None:
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    fabric = switches.scheme.fabric
+    switch, gone = fabric.servers, 2
+    numbers = [number for number, _ in fabric.ports(switch)]
+    for number in numbers:
+        switches.do(switches.core.port(switch, number, True, 0.0))
+    switches.do(switches.core.disconnected(switch, 1.0))
+    switches.do(switches.core.connected(switch))
+    switches.do(switches.core.ports(switch, {*numbers} - {gone}, 2.0))
+    switches.do(switches.core.port(switch, gone, True, 3.0))
+    told = [(event["port"], event["up"]) for event in switches.named("port")]
+    assert told == [(gone, False), (gone, True)]
+
+
 def test_a_controller_of_some_switches_is_ready_with_these() -> None:
     scheme = bind("bcube:2,1", "brp")
     first = scheme.fabric.servers

@@ -234,3 +234,14 @@ def test_a_port_that_is_missing_when_its_controller_starts_is_followed(plain: La
     plain.restart("h0")
     assert plain.info()["down"] == []
     assert plain.pingall().lost == []
+
+
+def test_a_port_that_goes_while_its_switch_is_away_is_followed(plain: Lab) -> None:
+    """ovs-vswitchd ended when the interface was deleted: nobody could report that."""
+    switch = plain.route("h0", "h1")[1]
+    plain.kill(switch)
+    vandalise(plain, "ip link del h0-eth1")
+    poll(lambda: plain.info()["down"] != [], 60)
+    assert plain.restore("h0", switch)["converged_ms"] is not None
+    assert_whole(plain)
+    assert plain.pingall().lost == []
