@@ -25,9 +25,9 @@ from concurrent.futures import ProcessPoolExecutor
 
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
+from dcnlab.verifier.arrays.pairs import Compiled
 from dcnlab.verifier.checking import Report
 from dcnlab.verifier.offline import Offline, Tables
-from dcnlab.verifier.pairs import Compiled
 from dcnlab.verifier.sweep import Question, sweep
 from topos.graph import LinkState
 from topos.registry import fabric

@@ -4,8 +4,7 @@
 - atoms: classes of headers that tables cannot tell apart
 - checking: what must hold of packets, and violations with their paths
 - offline: a scheme's compiled tables and its rule as steps of packets
-- columns, compiled, kernel, crossings, pairs: the same as arrays, for all pairs of large networks
-- dense, matrix: the same by nodes alone, where nothing but the label decides
+- arrays: the same in arrays, for all pairs of large networks
 - openflow: tables of any controller, as Open vSwitch prints them, as steps of packets
 - installed, agents: what switches hold and the agents' rule, together
 - watch: the same while that changes, entry by entry

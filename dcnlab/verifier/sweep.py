@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from addressing.scheme import Scheme
+from dcnlab.verifier.arrays.compiled import fits
+from dcnlab.verifier.arrays.pairs import Compiled
 from dcnlab.verifier.checking import Check, Report
-from dcnlab.verifier.compiled import fits
 from dcnlab.verifier.forked import forked
 from dcnlab.verifier.offline import Offline, Tables
-from dcnlab.verifier.pairs import Compiled
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError

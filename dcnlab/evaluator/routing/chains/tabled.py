@@ -1,7 +1,7 @@
 """Chains from compiled tables: a rule is asked once per node and forwarding class, not once per packet.
 
 What each node does with all packets is stated by its forwarding classes.  Here they are in one hash table, and
-packets are followed through it in compiled code (:mod:`dcnlab.verifier.compiled`).
+packets are followed through it in compiled code (:mod:`dcnlab.verifier.arrays.compiled`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from addressing.jit import borrowing, inlined
 from addressing.scheme import Scheme, holds
 from addressing.table import Entry, compile_table
 from dcnlab.evaluator.routing.chains.markov import DELIVERED, LOST, Beginnings, Chain
-from dcnlab.verifier import kernel
-from dcnlab.verifier.compiled import Store, fits
+from dcnlab.verifier.arrays import kernel
+from dcnlab.verifier.arrays.compiled import Store, fits
 from topos.arrays import Floats, Longs, Mask
 from topos.graph import NONE, IntArray
 

@@ -14,9 +14,9 @@ import numpy as np
 from addressing.header import NextHops
 from addressing.scheme import Scheme
 from addressing.table import Entry
-from dcnlab.verifier import kernel
-from dcnlab.verifier.columns import Columns, Reader
-from dcnlab.verifier.kernel import Flags, Longs
+from dcnlab.verifier.arrays import kernel
+from dcnlab.verifier.arrays.columns import Columns, Reader
+from dcnlab.verifier.arrays.kernel import Flags, Longs
 from topos.fabric import Fabric
 from topos.graph import LinkState
 

@@ -3,7 +3,7 @@
 A node then does the same with a packet by whichever port it arrives: one search over nodes proves a
 destination.  A switch sends nothing back by the arrival port; but where its entry says so, the two nodes are a
 loop here, and the destination is not proved.  What is not proved is searched state by state
-(:mod:`dcnlab.verifier.kernel`).
+(:mod:`dcnlab.verifier.arrays.kernel`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import borrowing
-from dcnlab.verifier.columns import Columns
-from dcnlab.verifier.kernel import DELIVER, DROP, NOTHING, Behaviours, Flags, Longs, Network
+from dcnlab.verifier.arrays.columns import Columns
+from dcnlab.verifier.arrays.kernel import DELIVER, DROP, NOTHING, Behaviours, Flags, Longs, Network
 
 Ints = NDArray[np.int32]
 #: Several entries of one priority match, and do different things.

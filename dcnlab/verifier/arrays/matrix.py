@@ -8,11 +8,11 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.table import Entry
-from dcnlab.verifier import kernel
-from dcnlab.verifier.columns import Columns, Reader
-from dcnlab.verifier.compiled import changed_entries, network
-from dcnlab.verifier.dense import Dense, Ints
-from dcnlab.verifier.kernel import Flags, Longs
+from dcnlab.verifier.arrays import kernel
+from dcnlab.verifier.arrays.columns import Columns, Reader
+from dcnlab.verifier.arrays.compiled import changed_entries, network
+from dcnlab.verifier.arrays.dense import Dense, Ints
+from dcnlab.verifier.arrays.kernel import Flags, Longs
 from dcnlab.verifier.offline import Offline
 
 Entries = Sequence[Entry]

@@ -18,14 +18,14 @@ from addressing.rule import RuleScheme
 from addressing.scheme import Scheme, holds
 from addressing.schemes.shortest import Shortest
 from addressing.table import Entry, Table, compile_table, recompiled
-from dcnlab.verifier import kernel
+from dcnlab.verifier.arrays import kernel
+from dcnlab.verifier.arrays.columns import Columns, Reader
+from dcnlab.verifier.arrays.compiled import Store, arrivals, network
+from dcnlab.verifier.arrays.crossings import Crossings, Ints, crossed
+from dcnlab.verifier.arrays.dense import UNPROVED
+from dcnlab.verifier.arrays.kernel import Bytes, Flags, Longs
+from dcnlab.verifier.arrays.matrix import Matrix
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
-from dcnlab.verifier.columns import Columns, Reader
-from dcnlab.verifier.compiled import Store, arrivals, network
-from dcnlab.verifier.crossings import Crossings, Ints, crossed
-from dcnlab.verifier.dense import UNPROVED
-from dcnlab.verifier.kernel import Bytes, Flags, Longs
-from dcnlab.verifier.matrix import Matrix
 from dcnlab.verifier.offline import Offline, Place, Tables, UsualEntries
 from dcnlab.verifier.search import LOOPS, LOST
 from topos.graph import LinkState

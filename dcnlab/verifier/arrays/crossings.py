@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled
-from dcnlab.verifier.kernel import FULL, Longs, Work
+from dcnlab.verifier.arrays.kernel import FULL, Longs, Work
 
 Ints = NDArray[np.int32]
 #: Room for so many links per start at first.

@@ -13,10 +13,10 @@ from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.source import ServerPath
 from addressing.table import Entry, Table, compile_table
+from dcnlab.verifier.arrays.dense import UNPROVED
+from dcnlab.verifier.arrays.pairs import Compiled
 from dcnlab.verifier.checking import Check, Report
-from dcnlab.verifier.dense import UNPROVED
 from dcnlab.verifier.offline import Lookup, Offline, Tables
-from dcnlab.verifier.pairs import Compiled
 from tests.addressing.cases import bound, covering, few, pairs
 from topos.graph import ALL_UP, LinkState
 

@@ -11,8 +11,8 @@ import numpy as np
 from addressing.header import Deliver, Forward, NextHops, Pattern
 from addressing.scheme import Decided
 from addressing.table import Entry
-from dcnlab.verifier import kernel
-from dcnlab.verifier.kernel import Longs
+from dcnlab.verifier.arrays import kernel
+from dcnlab.verifier.arrays.kernel import Longs
 
 
 class Interned:
