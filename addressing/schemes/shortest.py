@@ -198,7 +198,10 @@ class Shortest(NumberedScheme):
 
     def _port_sets(self, at: int, columns: Longs | slice) -> list[tuple[int, ...]]:
         """The ports on shortest paths to some servers."""
-        packed = np.ascontiguousarray(np.packbits(self._nearer(at, columns), axis=0).T)
+        nearer = self._nearer(at, columns)
+        if not len(nearer):  # a node without links
+            return [()] * nearer.shape[1]
+        packed = np.ascontiguousarray(np.packbits(nearer, axis=0).T)
         kinds: list[bytes] = packed.view(f"V{packed.shape[1]}").ravel().tolist()
         bits = {one: np.unpackbits(np.frombuffer(one, np.uint8)) for one in set(kinds)}
         sets = {one: tuple((np.flatnonzero(row) + 1).tolist()) for one, row in bits.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from addressing import registry
 from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.schemes.pow import Pow
 from addressing.table import compile_table, recompiled
@@ -98,3 +99,14 @@ def test_decisions_computed_for_all_nodes_at_once_are_those_of_the_rule(spec: st
             assert {(label, port): decided.hops[which] for label, port, which in rows} == {
                 (one.pattern.label, one.pattern.in_port): one.next_hops for one in table.entries
             }
+
+
+@pytest.mark.parametrize("spec", ["fattree:4 + new", "bcube:2,1 + new", "torus:3x3 + new"])
+def test_a_switch_without_links_has_a_prepared_table(spec: str) -> None:
+    """Which drops all packets: a lab may get the switch first, and its links later."""
+    fabric = built(spec)
+    for name in registry.compatible_schemes(fabric.family):
+        scheme = registry.bind(name, fabric)
+        before = compile_table(scheme, fabric.size - 1)
+        scheme.prepare_tables(range(fabric.size))
+        assert compile_table(scheme, fabric.size - 1) == before
