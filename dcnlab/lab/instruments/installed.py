@@ -32,12 +32,18 @@ class _Last:
 
 def dumps(session: LocalMachine, within: float) -> Dumps:
     """What the switches of this machine hold.  LabError unless two readings agree within some seconds, or of
-    the first three where these take longer."""
+    the first three where these take longer; a switch may be away at one of them."""
     deadline, last = time.monotonic() + within, session.own(_Last)
     readings = 0
     while True:
-        before, now = last.dumps, _read(session)
         readings += 1
+        try:
+            before, now = last.dumps, _read(session)
+        except LabError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE)
+            continue
         last.dumps = now
         if now == before:  # also if that was read long ago, for an earlier check
             return now
