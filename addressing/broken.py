@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from addressing.header import Forward, Header, Pattern
 from addressing.scheme import ForwardingClass
 from topos.fabric import Fabric
-from topos.graph import LinkState
+from topos.graph import NONE, IntArray, LinkState
 
 Longs = NDArray[np.int64]
 
@@ -215,3 +215,32 @@ def _deciding_neighbours(fabric: Fabric) -> tuple[Longs, Longs, Longs]:
     deciding = peer >= (0 if fabric.relaying else fabric.servers)
     before = np.concatenate([[0], np.cumsum(deciding)])
     return before[adjacency.start], peer[deciding], adjacency.peer_port[deciding].astype(np.int64)
+
+
+def first_steps(
+    fabric: Fabric, down: LinkState, pairs: Iterable[tuple[IntArray, int, list[int]]]
+) -> dict[tuple[int, int], Forward | None]:
+    """The first step of a shortest path over links that are up, by node and vertex; None without a path.
+
+    ``pairs``: the distances of all nodes to a vertex, the vertex, and the nodes that ask.
+    """
+    steps: dict[tuple[int, int], Forward | None] = {}
+    ends = _ends_up(fabric, down)
+    forward = [None, *map(Forward, range(1, ends.shape[1] + 1))]
+    for distance, vertex, nodes in pairs:
+        there = distance[ends[nodes]]  # of no end: of the last node, and not looked at
+        nearer = (ends[nodes] >= 0) & (there >= 0) & (there < distance[nodes][:, None])
+        ports = np.where(nearer.any(axis=1), nearer.argmax(axis=1) + 1, 0)
+        steps.update(((node, vertex), forward[port]) for node, port in zip(nodes, ports.tolist(), strict=True))
+    return steps
+
+
+def _ends_up(fabric: Fabric, down: LinkState) -> IntArray:
+    """Per node and port the node at the other end that forwards, over links that are up; else NONE."""
+    adjacency, first = fabric.adjacency, 0 if fabric.relaying else fabric.servers
+    peer = np.where(np.isin(adjacency.link, [*down.down]) | (adjacency.peer < first), NONE, adjacency.peer)
+    counts = np.diff(adjacency.start)
+    ends = np.full((fabric.size, int(counts.max(initial=0))), NONE, np.int32)
+    rows = np.repeat(np.arange(fabric.size), counts)
+    ends[rows, np.arange(len(peer)) - adjacency.start[rows]] = peer
+    return ends

@@ -22,15 +22,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from addressing.algorithms.cover import prefixes
-from addressing.broken import BrokenPaths, Case, Ports
+from addressing.broken import BrokenPaths, Case, Ports, first_steps
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ChangedClasses, ForwardingClass, Scheme, holds
 from addressing.table import InOrder, in_order
 from addressing.vertex import VertexScheme
-from topos.graph import ALL_UP, NONE, IntArray, LinkState, Port
+from topos.graph import ALL_UP, NONE, LinkState, Port
 
 #: A node and the part of a packet's header that the rule reads there.
 State = tuple[int, Header]
@@ -270,32 +268,10 @@ class RuleScheme(VertexScheme):
         """:meth:`_backup_step` by node and vertex where the path is known to be broken: all at once."""
         if not self._prepared or type(self).steps is not RuleScheme.steps:
             return {}
-        steps: dict[tuple[int, int], Forward | None] = {}
-        ends = self._ends_up
-        forward = [None, *map(Forward, range(1, ends.shape[1] + 1))]
-        for vertex, nodes in self._prepared.pairs:
-            distance = self.shortest_paths.distances_to(vertex)
-            there = distance[ends[nodes]]  # of no end: of the last node, and not looked at
-            nearer = (ends[nodes] >= 0) & (there >= 0) & (there < distance[nodes][:, None])
-            ports = np.where(nearer.any(axis=1), nearer.argmax(axis=1) + 1, 0)
-            steps.update(
-                ((node, vertex), forward[port]) for node, port in zip(nodes, ports.tolist(), strict=True)
-            )
-        return steps
-
-    @property
-    def _ends_up(self) -> IntArray:
-        """Per node and port the node at the other end that forwards, over links known to be up; else -1."""
-        adjacency, relaying = self.fabric.adjacency, self.fabric.relaying
-        first, peer = adjacency.start, adjacency.peer.copy()
-        peer[
-            np.isin(adjacency.link, [*self.known.down]) | (peer < (0 if relaying else self.fabric.servers))
-        ] = NONE
-        counts = np.diff(first)
-        ends = np.full((self.fabric.size, int(counts.max(initial=0))), NONE, np.int32)
-        rows = np.repeat(np.arange(self.fabric.size), counts)
-        ends[rows, np.arange(len(peer)) - first[rows]] = peer
-        return ends
+        pairs = (
+            (self.shortest_paths.distances_to(vertex), vertex, nodes) for vertex, nodes in self._prepared.pairs
+        )
+        return first_steps(self.fabric, self.known, pairs)
 
     def _potential(self, at: int, vertex: int, header: Header) -> Potential | None:
         """The potential, which falls at every hop; None where no path is up."""
