@@ -88,15 +88,16 @@ class Adjacency:
 
 def adjacency(size: int, link_ends: IntArray) -> Adjacency:
     """Compressed sparse rows of a list of links; raises ValueError when two links share a port."""
-    ends = np.concatenate([link_ends[:, :2], link_ends[:, 2:]]).astype(np.int64)
-    others = np.concatenate([link_ends[:, 2:], link_ends[:, :2]])
+    sides = (link_ends[:, :2], link_ends[:, 2:])
     highest = np.zeros(size, dtype=np.int64)
-    np.maximum.at(highest, ends[:, 0], ends[:, 1])
+    for ends in sides:
+        np.maximum.at(highest, ends[:, 0], ends[:, 1])
     start = np.concatenate([[0], np.cumsum(highest)])
-    where = start[ends[:, 0]] + ends[:, 1] - 1
     peer, peer_port, link = (np.full(int(start[-1]), NONE, dtype=np.int32) for _ in range(3))
-    peer[where], peer_port[where] = others[:, 0], others[:, 1]
-    link[where] = np.tile(np.arange(len(link_ends), dtype=np.int32), 2)
-    if np.count_nonzero(link != NONE) != len(where):
+    for ends, others in (sides, sides[::-1]):
+        where = start[ends[:, 0]] + ends[:, 1] - 1
+        peer[where], peer_port[where] = others[:, 0], others[:, 1]
+        link[where] = np.arange(len(link_ends), dtype=np.int32)
+    if np.count_nonzero(link != NONE) != 2 * len(link_ends):
         raise ValueError("two links share a port")
     return Adjacency(start, peer, peer_port, link)

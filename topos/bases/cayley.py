@@ -27,6 +27,8 @@ from topos.graph import IntArray
 Permutation = tuple[int, ...]
 #: Graphs of more symbols are not drawn by cosets.
 _MOST_SYMBOLS = 7
+#: The edges of so many vertices are made at once.
+_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,18 @@ class CayleyGraph(SymmetricGraph):
     def edges(self) -> IntArray:
         """Vertex by vertex in port order.  An edge is listed at the end with the lower port; where both ports
         are equal, at the lower vertex."""
-        start = np.arange(self.vertices, dtype=np.int64)
+        blocks = range(0, self.vertices, _BLOCK)
+        return np.concatenate([self._edges_of(first, min(first + _BLOCK, self.vertices)) for first in blocks])
+
+    def _edges_of(self, low: int, high: int) -> IntArray:
+        """The edges that are listed at the vertices ``low`` to ``high - 1``."""
+        start = np.arange(low, high, dtype=np.int64)
         ports = np.arange(1, len(self.letters) + 1)
         back = np.array(self.inverses)
         end = self.images(start)
         first = (ports < back) | ((ports == back) & (start[:, None] < end))
         row, column = np.nonzero(first)
-        return np.stack([row, ports[column], end[row, column], back[column]], axis=1).astype(np.int32)
+        return np.stack([low + row, ports[column], end[row, column], back[column]], axis=1).astype(np.int32)
 
 
 @dataclass(frozen=True)
