@@ -125,10 +125,11 @@ def test_components_equal_networkx(pairs: list[tuple[int, int]]) -> None:
         ("bcube:8,3", 4096 + 2048, 16_384),
         ("torus:100x100x100", 1_000_000, 3_000_000),
         ("jellyfish:24,100000,16", 900_000, 1_600_000),
+        ("hypercube:19", 524_288, 4_980_736),
     ],
 )
 def test_scale(spec: str, nodes: int, links: int) -> None:
-    """Processor time is bounded by that of sorting the links' ends, and memory by 250 bytes per link."""
+    """Processor time is bounded by that of sorting the links' ends, and memory by 200 bytes per link."""
     fabric("jellyfish:4,8,3")  # what is imported on first use is not what is measured
     tracemalloc.start()
     start = time.process_time()
@@ -140,7 +141,15 @@ def test_scale(spec: str, nodes: int, links: int) -> None:
     assert (network.size, len(network.link_ends)) == (nodes, links)
     assert (adjacency.peer != NONE).all()
     assert took < 100 * _seconds_of_sorting(2 * links) + 1
-    assert peak < 250 * links + 1_000_000
+    assert peak < 200 * links + 1_000_000
+
+
+def test_edges_that_are_made_in_blocks_are_those_of_the_definition() -> None:
+    edges = built("hypercube:19").link_ends
+    low, port, high, back = edges.T
+    assert (port == back).all()
+    assert (low ^ high == 1 << (port - 1)).all()
+    assert (np.diff(low.astype(np.int64) << 5 | port) > 0).all()
 
 
 def _seconds_of_sorting(count: int) -> float:

@@ -12,6 +12,7 @@ import pytest
 
 from addressing import registry as schemes
 from dcnlab.cli import show
+from dcnlab.cli.commands import topology
 from dcnlab.cli.program import main
 from dcnlab.lab.emulation.links import delays, shaping
 from dcnlab.lab.emulation.links.shaping import check_kernel
@@ -42,6 +43,7 @@ from topos import registry
         (("frobnicate",), "frobnicate"),
         (("path", "bcube:4,1", "--scheme", "brp", "h0", "h99"), "no node 'h99'"),
         (("tables", "nolab", "s0"), "no running lab"),
+        (("topology", "torus:100x100x100", "--format", "dot"), "only --json and the list write more"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -84,6 +86,13 @@ def test_topology_prints_nodes_ports_and_links() -> None:
     assert [n["name"] for n in answer["nodes"]] == ["h0", "h1", "h2", "h3", "s0", "s1", "s2", "s3"]
     assert answer["links"][0] == {"a": "h0", "a_port": 1, "b": "s0", "b_port": 1}
     assert len(answer["links"]) == 8
+
+
+def test_a_long_list_has_the_lines_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dcnlab("topology", "bcube:4,1").stdout
+    monkeypatch.setattr(topology, "_MOST_IN_TABLE", 8)
+    at_length = dcnlab("topology", "bcube:4,1").stdout
+    assert [line.split() for line in at_length.splitlines()] == [line.split() for line in short.splitlines()]
 
 
 def test_path_prints_nodes_and_reasons() -> None:
