@@ -38,14 +38,14 @@ from topos.fabric import Fabric
 from topos.registry import fabric, is_seeded, parse, with_seed, without_seed
 from topos.spec import SpecError, split_spec
 
-#: The metrics of a sweep, and the labels of their axes.
+#: The metrics of a sweep, and the labels of their axes; ``{abt}`` stands for the :class:`Scale`'s.
 METRICS = {
-    "abt": "all-to-all ABT (in link rates)",
+    "abt": "{abt}",
     "delivered": "share of pairs delivered",
     "path": "mean path (links)",
 }
 #: What the optimum adds.
-BESIDE = {"optimum": "optimal ABT, at least (in link rates)", "of_optimum": "share of the optimum, at least"}
+BESIDE = {"optimum": "optimal {abt}, at least", "of_optimum": "share of the optimum, at least"}
 #: Metrics in link rates.
 _IN_RATES = ("abt", "optimum")
 #: What the ABT is divided by; "" decides by the sizes of the networks.
@@ -208,7 +208,7 @@ def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
     topologies = tuple(dict.fromkeys(row["topology"] for row in rows))
     drawn = [
         Chart(
-            "", f"{kind} failed, %", shared.label if metric == "abt" else label,
+            "", f"{kind} failed, %", label.format(abt=shared.label),
             tuple(
                 _series(one, [row for row in rows if row["topology"] == one and row["kind"] in (kind, "")],
                         metric, shared.of(one) if metric in _IN_RATES else 1.0)

@@ -97,6 +97,12 @@ def test_a_sweep_is_stored_resumed_and_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
     same = len({row["servers"] for row in rows}) == 1
     assert charts[0].y_label == ("ABT (in link rates)" if same else "ABT per server")
+    beside = [{**row, "optimum": 2 * row["abt"], "of_optimum": 0.5} for row in rows]
+    labels = [chart.y_label for chart in sweep.figure(beside, ["links"], "server").charts]
+    assert [label for label in labels if "ABT" in label] == [
+        "ABT per server",
+        "optimal ABT per server, at least",
+    ]
     whole = sweep.figure(rows, ["servers", "links"], "network").charts[0].series[0]
     shared = sweep.figure(rows, ["servers", "links"], "server").charts[0].series[0]
     assert shared.y == pytest.approx([y / rows[0]["servers"] for y in whole.y])

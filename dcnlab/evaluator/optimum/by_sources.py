@@ -22,6 +22,8 @@ from topos.graph import IntArray
 #: The certificate is computed every so many rounds, under a mean of the prices of all: each round counts so
 #: much less than the next.  That is much closer than the prices of one round.
 _CERTIFY, _FORGET = 4, 0.7
+#: Prices follow the loads less sharply at first than in the search by paths: that saves a fifth of the rounds.
+_FIRST_SHARPNESS = 15.0
 #: Up to here a short series is the exponential to a millionth.
 _SMALL = 0.25
 #: With this slope all flow takes the cheapest arcs.  That always lowers its cost; giving up as much as makes
@@ -36,6 +38,7 @@ def improve(problem: Problem, bounds: Bounds, rounds: int) -> Iterator[Floats]:
     flow = np.zeros((len(demands.sources), len(network.head)))
     loads, mixed = np.zeros(len(network.head)), bounds.prices
     rng = np.random.default_rng(0)
+    bounds.sharpness = _FIRST_SHARPNESS
     while bounds.rounds < rounds:
         turn = rng.permutation(len(demands.sources))
         paid = _round(

@@ -68,6 +68,34 @@ def test_interference_follows_its_definition(spec: str) -> None:
         assert ours.interference(matrix, a, b, c, d) == expected
 
 
+@pytest.mark.parametrize("spec", ["torus:32x32", "jellyfish:16,1024,8"])
+def test_1024_nodes_beside_igraph_and_networkx(spec: str) -> None:
+    graph, matrix = graph_of(spec)
+    count, split, rng = len(graph), ours._split(matrix), np.random.default_rng(2)
+    assert count == ours.EXACT == 1024
+    other = igraph.Graph(n=count, edges=list(graph.edges))
+    assert ours.edge_connectivity(matrix, rng) == other.edge_connectivity()
+    for _ in range(20):
+        a, b, c, d = rng.choice(count, 4, replace=False).tolist()
+        assert ours._flow(matrix, a, b) == other.edge_connectivity(a, b)
+        if not other.are_adjacent(a, b):
+            assert ours.node_disjoint(matrix, split, a, b) == other.vertex_connectivity(a, b)
+        ends = ({b}, {d}, {b, d})
+        alone, also, both = (_paths_by_igraph(other, {a, c}, targets) for targets in ends)
+        assert ours.interference(matrix, a, b, c, d) == alone + also - both
+    gap = np.linalg.eigvalsh(nx.normalized_laplacian_matrix(graph).toarray())[1]
+    assert ours.spectral(matrix)[0] == pytest.approx(gap)
+
+
+def _paths_by_igraph(graph: igraph.Graph, sources: set[int], targets: set[int]) -> int:
+    """The number of link-disjoint paths between two sets of vertices."""
+    count, links = graph.vcount(), graph.get_edgelist()
+    joined = [(count, source) for source in sources] + [(target, count + 1) for target in targets]
+    directed = igraph.Graph(n=count + 2, edges=links + [(b, a) for a, b in links] + joined, directed=True)
+    capacity = [1] * (2 * len(links)) + [len(links)] * len(joined)
+    return int(directed.maxflow_value(count, count + 1, capacity))
+
+
 @pytest.mark.parametrize("spec", ["hypercube:4", "torus:6x6", "random:12,3"])
 def test_the_spectral_gap_of_regular_graphs(spec: str) -> None:
     graph, matrix = graph_of(spec)
