@@ -98,10 +98,10 @@ class Wiring:
 
     def incomplete(self, hosts: Iterable[int]) -> dict[int, str]:
         """Say of each host that has lost a device, an address or a route what is missing."""
-        running = self._running
-        known = [host for host in hosts if running.fabric.relaying or running.fabric.is_end_host(host)]
-        lines = {host: netns.inside(running.fabric.name(host), partial(self._missing, host)) for host in known}
-        return {host: text for host, text in lines.items() if text}
+        fabric = self._running.fabric
+        known = {fabric.name(host): host for host in hosts if fabric.relaying or fabric.is_end_host(host)}
+        lines = netns.inside_each(known, lambda name: self._missing(known[name]))
+        return {known[name]: text for name, text in lines.items() if text}
 
     def _missing(self, host: int) -> str:
         """What a host is missing; the calling thread is in its namespace."""

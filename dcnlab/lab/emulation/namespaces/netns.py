@@ -86,6 +86,19 @@ def inside(name: str, action: Callable[[], T]) -> T:
     return threaded(work)
 
 
+def inside_each(names: Iterable[str], action: Callable[[str], T]) -> dict[str, T]:
+    """Run ``action(name)`` in one namespace after the other, all in one new thread; the results by name."""
+
+    def work() -> dict[str, T]:
+        results = {}
+        for name in dict.fromkeys(names):
+            enter(name)
+            results[name] = action(name)
+        return results
+
+    return threaded(work)
+
+
 def _enter_new() -> None:
     unshare(CLONE_NEWNET)
 
@@ -228,15 +241,11 @@ def _await(kernel: Netlink, interface: Interface, stall: float) -> None:
 def interfaces(names: Iterable[str]) -> dict[str, dict[str, Interface]]:
     """The interfaces of namespaces, by name."""
 
-    def work() -> dict[str, dict[str, Interface]]:
-        by_namespace = {}
-        for name in dict.fromkeys(names):
-            enter(name)
-            with Netlink() as kernel:
-                by_namespace[name] = kernel.interfaces()
-        return by_namespace
+    def read(_: str) -> dict[str, Interface]:
+        with Netlink() as kernel:
+            return kernel.interfaces()
 
-    return threaded(work)
+    return inside_each(names, read)
 
 
 def carriers(ends: Iterable[tuple[str, str]]) -> list[bool]:

@@ -38,6 +38,8 @@ _PATIENCE = 30
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day; and
 #: with several controllers, whose roles are written then, too.
 _STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
+#: Milliseconds between looks at cached flows, Open vSwitch's and the most: each wakes a loop over all ports.
+_REVALIDATION_MS, _SLOWEST_REVALIDATION_MS = 500, 2000
 #: The numbers of configurations: with all ports, and when the controller is connected.
 _WIRED, _CONNECTED = 1, 2
 #: The folder with a folder for each shard.
@@ -207,6 +209,7 @@ def prepare(
     _start_databases(shards)
     settings = {
         "userspace-tso-enable": str(offloads).lower(),
+        "max-revalidator": str(revalidation(shards)),
         "stats-update-interval": str(_ROLES_MS if len(controllers) > 1 else _STATISTICS_MS),
     }
     files, early = _tls(tls or {}), starts_early(shards)
@@ -220,6 +223,12 @@ def prepare(
         DAEMONS[:1],
     )
     return starting
+
+
+def revalidation(shards: Sequence[Shard]) -> int:
+    """Milliseconds between two looks at cached flows: in proportion to the ports of a shard, within bounds."""
+    ports = max(sum(len(bridge.ports) for bridge in shard.bridges) for shard in shards)
+    return min(max(_REVALIDATION_MS, _REVALIDATION_MS * ports // PORTS_PER_SHARD), _SLOWEST_REVALIDATION_MS)
 
 
 def _tls(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -1,0 +1,16 @@
+"""How often Open vSwitch looks at its cached flows, by the size of its shards."""
+
+import pytest
+
+from dcnlab.lab.emulation.network import bridges
+from dcnlab.lab.emulation.switches import openvswitch
+from topos import registry
+
+
+@pytest.mark.parametrize(
+    ("topology", "milliseconds"),
+    [("bcube:4,1", 500), ("bcube:32,1", 500), ("bcube:4,4", 1250), ("bcube:8,3", 2000)],
+)
+def test_large_shards_look_less_often(topology: str, milliseconds: int) -> None:
+    """A look wakes a loop over all ports of a shard, of which large labs have more than 64."""
+    assert openvswitch.revalidation(openvswitch.split(bridges(registry.fabric(topology)))) == milliseconds
