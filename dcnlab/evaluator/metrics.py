@@ -46,6 +46,8 @@ _Of = TypeVar("_Of", Fabric, Scheme)
 _LOADS = (1e-6, 100.0)
 #: The number of random pairs of servers whose edge-disjoint paths are counted.
 _PAIRS = 100
+#: The loads of more links would take hours, and over 4 GB.
+_MOST_LOADED = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def _hyperbolicity(fabric: Fabric, conditions: Conditions, done: Done) -> Figure
 
 def _loads(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     """Loads of the directed links in use when every server sends one packet to every other."""
+    if (links := len(scheme.fabric.link_ends)) > _MOST_LOADED:
+        raise SpecError(f"loads: {scheme.fabric.spec} has {links:,} links: at most {_MOST_LOADED:,}")
     pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
     loads = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
     used = loads[loads > 0]

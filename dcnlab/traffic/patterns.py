@@ -14,6 +14,9 @@ from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
 
+#: All flows between more servers, or a matrix of their demands, need over 4 GB.
+_MOST_ALL_TO_ALL, _MOST_IN_MATRIX = 10_000, 20_000
+
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
@@ -126,11 +129,17 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
     Raises SpecError with one line.
     """
+    name = text.partition(":")[0]
+    most = {"all-to-all": _MOST_ALL_TO_ALL, **dict.fromkeys(MATRICES, _MOST_IN_MATRIX)}.get(
+        name, fabric.servers
+    )
+    if fabric.servers > most:
+        raise SpecError(f"traffic {name}: {fabric.servers:,} servers are too many: at most {most:,}")
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
     rng = np.random.default_rng([seed, 3])
     if _is_file(text):
         sources, destinations, amounts = _from_file(fabric, text, alive)
-    elif (name := text.partition(":")[0]) in MATRICES:
+    elif name in MATRICES:
         sources, destinations, amounts = MATRICES[name][0](fabric, alive, rng, parameters_of(text))
     else:
         parameters = parameters_of(text)

@@ -98,3 +98,9 @@ def test_workloads_follow_the_amounts(tmp_path: Path) -> None:
     assert abs(first - wanted) < 5 * wanted**0.5
     at_once = draw(network, Demand(str(path), "fixed:1K", count=5))
     assert np.bincount(at_once.source).tolist() == [9, 0, 1]
+
+
+@pytest.mark.parametrize(("network", "pattern"), [("hypercube:14", "all-to-all"), ("hypercube:15", "gravity")])
+def test_traffic_that_does_not_fit_into_memory_is_refused_in_one_line(network: str, pattern: str) -> None:
+    with pytest.raises(SpecError, match=r"servers are too many: at most \d+,000"):
+        traffic(fabric(network), pattern)

@@ -334,10 +334,18 @@ def _from_pair_lengths(single: PairLengths, block: Block, cost: IntArray) -> Flo
 def _tally_pairs(hops: IntArray, block: Block) -> Floats:
     """``[hops, distance]``: the pairs of a block, of which pair i is delivered after ``hops[i]`` hops."""
     sources, destinations, distances = block.ends
-    joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
     delivered = (hops != next_hops.LOST) & (sources != destinations)
-    np.add.at(joint, (hops[delivered], distances[delivered]), 1)
-    return joint
+    shape = (int(hops.max(initial=0)) + 1, block.farthest + 1)
+    cells = hops[delivered].astype(np.int64) * shape[1] + distances[delivered]
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+
+def _sum_by_distance(chance: Floats, distance: IntArray, farthest: int) -> Floats:
+    """``[hops, distance]``: the sum of the rows of ``chance``, one per pair, at each distance."""
+    hops = chance.shape[1]
+    cells = distance[:, None].astype(np.int64) * hops + np.arange(hops)
+    sums = np.bincount(cells.ravel(), chance.ravel(), minlength=(farthest + 1) * hops)
+    return np.ascontiguousarray(sums.reshape(farthest + 1, hops).T)
 
 
 def _from_spread(spread: Spread, block: Block, cost: IntArray) -> Floats:
@@ -346,8 +354,7 @@ def _from_spread(spread: Spread, block: Block, cost: IntArray) -> Floats:
     for _, to, sources, distance in block:
         others = (sources != to) & (distance != UNREACHABLE)
         chance = spread(sources[others], to, cost)
-        joint = np.zeros((chance.shape[1], block.farthest + 1))
-        np.add.at(joint.T, distance[others], chance)
+        joint = _sum_by_distance(chance, distance[others], block.farthest)
         total = total.plus(PathLengths(joint, 0, 0))
     return total.joint
 
@@ -380,7 +387,6 @@ def _from_chain(explorer: Explorer, block: Block) -> Floats:
         chain = explorer.chain(to, sources[others])
         chance, apart = chain.all_outcomes(), distance[others]
         reached = apart != UNREACHABLE
-        joint = np.zeros((chance.shape[1], block.farthest + 1))
-        np.add.at(joint.T, apart[reached], chance[reached])
+        joint = _sum_by_distance(chance[reached], apart[reached], block.farthest)
         total = total.plus(PathLengths(joint, 0, 0))
     return total.joint
