@@ -40,9 +40,11 @@ def run_in_foreground(path: Path, wanted: Operation[Exit], descriptors: tuple[in
         connection.signal(number)
 
     hang_up = (signal.SIGHUP,) if getattr(wanted, "terminal", "") else ()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up):
-        signal.signal(number, forward)
+    forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up)
+    before = {number: signal.signal(number, forward) for number in forwarded}
     try:
         return connection.perform(wanted, None, descriptors).exit
     finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         connection.close()

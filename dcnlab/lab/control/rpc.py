@@ -346,7 +346,7 @@ class Connection:
 
     def signal(self, number: int) -> None:
         """Pass a signal to the program that the lab runs for this connection, if that still runs."""
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):  # it has ended
             self._send({"signal": number})
 
     def stop(self) -> None:

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.foreground import run_here
 from tests.lab.terminal import DCNLAB, PATIENCE, Terminal
 from tests.ovs import poll
 
@@ -37,6 +38,12 @@ def _children(name: str) -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):  # a process may end meanwhile
             children += [process] if name in (process.name(), *process.cmdline()[3:4]) else []
     return children
+
+
+def test_signals_are_the_callers_again_when_its_program_has_ended(lab: Lab) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert run_here(lab.path, "h0", ["true"]) == 0
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_at_the_prompt_ctrl_c_ends_a_command_and_not_the_lab() -> None:
