@@ -130,9 +130,10 @@ def compare(
     _write(rows, csv, parquet, report)
     if figures is not None:
         _draw(rows, figures, names, width, font)
-    if figure is not None:
-        _draw_one(rows, "" if metrics == _METRICS else columns[0], names, figure, width, font)
     shown = expand_columns(columns)
+    if figure is not None:
+        first = next(one for one in shown if one != "latency.load")
+        _draw_one(rows, "" if metrics == _METRICS else first, names, figure, width, font)
     _check_columns(rows, shown)
     print_json(rows) if json else _show_rows(rows, shown)
     if not json:

@@ -28,6 +28,7 @@ _LABELS = {
     "latency.throughput": "throughput per server (in link rates)",
     "latency.loss": "share of packets lost",
     "fct.fct_mean_ms": "mean completion time (ms)",
+    "fct.fct_median_ms": "median completion time (ms)",
     "fct.fct_p99_ms": "99th percentile of completion times (ms)",
     "fct.slowdown_mean": "mean slowdown",
     "fct.slowdown_median": "median slowdown",

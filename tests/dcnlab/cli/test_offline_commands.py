@@ -59,6 +59,25 @@ def test_a_sweep_writes_its_points_and_its_figure(tmp_path: Path) -> None:
     assert len(csv.read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize(
+    ("metric", "drawn"),
+    [
+        ("fct", "median completion time (ms)"),
+        ("latency", "mean latency (µs)"),
+        ("share", "theta"),
+        ("connectivity", "connectivity.edge_connectivity"),
+    ],
+)
+def test_a_figure_of_a_metric_with_several_columns_draws_the_first(
+    metric: str, drawn: str, tmp_path: Path
+) -> None:
+    words = ("compare", "--topologies", "bcube:2,1", "--schemes", "ecmp", "--traffic", "permutation")
+    options = ("--metrics", metric, "--loads", "0.2", "--workers", "1", "--figure", str(tmp_path / "f.svg"))
+    done = RUNNER.invoke(app, [*words, *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert f"f.svg: {drawn};" in done.stderr
+
+
 def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
     assert {one["switches"] for one in dcnlab("cost", "--servers", "2048")} == {252, 256, 1280, 2304}
     [one] = dcnlab("cost", "bcube:4,1")
