@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from networkx.utils import UnionFind
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 from scipy.sparse.linalg import eigsh
@@ -20,8 +22,8 @@ from topos.graph import ALL_UP, LinkState
 
 #: Exact for at most so many vertices; of more, some are sampled.
 EXACT = 1024
-#: Pairs, and pairs of pairs, that are drawn where all would be too many.
-_SAMPLE = 200
+#: Pairs, and pairs of pairs, that are drawn where all would be too many: more than this.
+_SAMPLE, _ALL = 200, 2016
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,10 @@ class Connectivity:
 
     ``edge_connectivity``: the fewest links whose loss disconnects it; an upper bound unless ``exact``.
     ``edge_disjoint``, ``node_disjoint`` and ``shortest_disjoint``: the mean number of paths between two
-    vertices that share no link, no inner node, and no link while all are shortest.  ``interference``: for
+    vertices that share no link, no inner node, and no link while all are shortest; the first over all pairs
+    if ``exact``, else all three over ``pairs`` of them.  ``interference``: for
     two pairs (a, b) and (c, d), c(ac, b) + c(ac, d) - c(ac, bd), where c counts link-disjoint paths
-    between sets (Besta et al., FatPaths, SC 2020, with paths of any length), in the mean.
+    between sets (Besta et al., FatPaths, SC 2020, with paths of any length), in the mean over 200 drawn ones.
     ``spectral_gap``: 1 - the second largest eigenvalue of a random walk's transitions.  The conductance
     lies between ``conductance_bound``, half the gap (Cheeger), and ``conductance``, that of the best cut
     along the eigenvector.
@@ -40,6 +43,7 @@ class Connectivity:
 
     vertices: int
     exact: bool
+    pairs: int
     edge_connectivity: int
     edge_disjoint: float
     node_disjoint: float
@@ -61,19 +65,22 @@ def connectivity(
     count = graph.shape[0]
     if count < 2:
         nan = float("nan")
-        return Connectivity(count, True, 0, nan, nan, nan, nan, nan, nan, nan)
+        return Connectivity(count, True, 0, 0, nan, nan, nan, nan, nan, nan, nan)
     rng = np.random.default_rng([seed, 13])
-    pairs = [rng.choice(count, 2, replace=False).tolist() for _ in range(_SAMPLE)]
+    pairs = list(combinations(range(count), 2)) if count * (count - 1) // 2 <= _ALL else []
+    pairs = pairs or [tuple(rng.choice(count, 2, replace=False).tolist()) for _ in range(_SAMPLE)]
+    cuts = least_cuts(graph) if count <= EXACT else []
     gap, conductance = spectral(graph)
     split = _split(graph)
     return Connectivity(
         count,
-        count <= EXACT,
-        edge_connectivity(graph, rng),
-        _mean([_flow(graph, a, b) for a, b in pairs]),
+        bool(cuts),
+        len(pairs),
+        min(size for *_, size in cuts) if cuts else edge_connectivity(graph, rng),
+        mean_cut(count, cuts) if cuts else _mean([_flow(graph, a, b) for a, b in pairs]),
         _mean([node_disjoint(graph, split, a, b) for a, b in pairs]),
         _mean([shortest_disjoint(graph, a, b) for a, b in pairs]),
-        _mean([interference(graph, *rng.choice(count, 4, replace=False).tolist()) for _ in pairs])
+        _mean([interference(graph, *rng.choice(count, 4, replace=False).tolist()) for _ in range(_SAMPLE)])
         if count >= 4 else float("nan"),
         gap,
         conductance,
@@ -93,16 +100,44 @@ def vertex_graph(fabric: Fabric, down: LinkState = ALL_UP, failed: Collection[in
 
 
 def edge_connectivity(graph: csr_array, rng: np.random.Generator) -> int:
-    """The fewest links whose loss disconnects the graph: the least cut between one vertex and any other one."""
+    """An upper bound of the fewest links whose loss disconnects the graph: the least cuts between one vertex
+    and at most 200 other ones; exact where those are all."""
     count = graph.shape[0]
     if connected_components(graph, directed=False)[0] > 1:
         return 0
     degree = np.asarray(graph.sum(axis=1)).ravel()
     least = int(degree.argmin())
-    others = np.delete(np.arange(count), least)
-    if count > EXACT:
-        others = rng.choice(others, _SAMPLE, replace=False)
+    others = rng.permutation(np.delete(np.arange(count), least))[:_SAMPLE]
     return min(int(degree.min()), *(_flow(graph, least, int(other)) for other in others))
+
+
+def least_cuts(graph: csr_array) -> list[tuple[int, int, int]]:
+    """A tree of (vertex, vertex, links of their least cut): the least cut of any two vertices is the smallest
+    on the tree's path between them (Gusfield, SIAM J. Comput. 19(1), 1990: one maximum flow per edge)."""
+    count = graph.shape[0]
+    beyond, tree = np.zeros(count, np.int64), []
+    for vertex in range(1, count):
+        flow = maximum_flow(graph, vertex, int(beyond[vertex]))
+        rest = csr_array(graph - flow.flow)
+        rest.eliminate_zeros()
+        side = np.zeros(count, bool)
+        side[breadth_first_order(rest, vertex, return_predecessors=False)] = True
+        side[: vertex + 1] = False
+        tree.append((vertex, int(beyond[vertex]), int(flow.flow_value)))
+        beyond[side & (beyond == beyond[vertex])] = vertex
+    return tree
+
+
+def mean_cut(count: int, tree: list[tuple[int, int, int]]) -> float:
+    """The mean of the least cuts of all pairs of vertices, by the tree of :func:`least_cuts`."""
+    parts, total = UnionFind(range(count)), 0
+    sizes = dict.fromkeys(range(count), 1)
+    for a, b, links in sorted(tree, key=lambda edge: -edge[2]):
+        first, second = parts[a], parts[b]
+        total += links * sizes[first] * sizes[second]
+        parts.union(first, second)
+        sizes[parts[first]] = sizes[first] + sizes[second]
+    return 2 * total / (count * (count - 1))
 
 
 def _flow(graph: csr_array, a: int, b: int) -> int:

@@ -44,6 +44,20 @@ def test_disjoint_paths_and_edge_connectivity_equal_networkx(spec: str) -> None:
         assert ours.shortest_disjoint(matrix, a, b) == nx.maximum_flow_value(shortest, a, b)
 
 
+@pytest.mark.parametrize("spec", [*SPECS, "slimfly:5", "leafspine:4,2,4"])
+def test_means_over_all_pairs_are_those_of_igraph(spec: str) -> None:
+    graph, matrix = graph_of(spec)
+    edges = [edge for *edge, count in graph.edges(data="weight") for _ in range(int(count))]
+    other = igraph.Graph(n=len(graph), edges=edges)
+    cuts = [other.edge_disjoint_paths(a, b) for a, b in itertools.combinations(graph, 2)]
+    tree = ours.least_cuts(matrix)
+    assert ours.mean_cut(len(graph), tree) == pytest.approx(np.mean(cuts))
+    assert min(size for *_, size in tree) == min(cuts)
+    result = ours.connectivity(fabric(spec))
+    assert (result.exact, result.pairs) == (True, len(cuts))
+    assert (result.edge_connectivity, result.edge_disjoint) == (min(cuts), pytest.approx(np.mean(cuts)))
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_edge_connectivity_equals_that_of_igraph(spec: str) -> None:
     graph, matrix = graph_of(spec)
