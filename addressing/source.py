@@ -69,7 +69,24 @@ class SourceRouted(Scheme):
     def alive(self, path: ServerPath, links: LinkState) -> bool:
         """True when every server of a path still reaches the next one directly."""
         down = self.all_failures(links)
-        return not down or all(self._connected(a, b, down) for a, b in pairwise(path))
+        if not down:
+            return True
+        near = self._ends(down)
+        hops = ((a, b) for a, b in pairwise(path) if a in near or b in near)
+        return all(self._connected(a, b, down) for a, b in hops)
+
+    def _ends(self, down: LinkState) -> frozenset[int]:
+        """The nodes at links that are down: no other hop of a path can be broken."""
+        if down not in self._ends_of:
+            self._ends_of.clear()  # those of one failure are asked for again and again
+            ends = self.fabric.link_ends[[*down.down]][:, [0, 2]]
+            self._ends_of[down] = frozenset(ends.ravel().tolist())
+        return self._ends_of[down]
+
+    @cached_property
+    def _ends_of(self) -> dict[LinkState, frozenset[int]]:
+        """The cache of :meth:`_ends`."""
+        return {}
 
     def _shares(self, source: int, destination: int, links: LinkState) -> list[int]:
         """The tag of each share of the flows: that of its own path, or of the next path that is up."""

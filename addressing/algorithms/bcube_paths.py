@@ -38,10 +38,12 @@ def _changes(bcube: BCube, here: tuple[int, ...], there: tuple[int, ...]) -> Ite
 
 def _servers(bcube: BCube, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> tuple[int, ...]:
     """The servers visited when the (level, digit) changes of ``hops`` are made one after the other."""
-    path = [bcube.server(digits)]
+    server, current = bcube.server(digits), [*digits]
+    path = [server]
     for level, digit in hops:
-        digits = (*digits[:level], digit, *digits[level + 1 :])
-        path.append(bcube.server(digits))
+        server += (digit - current[level]) * bcube.n**level
+        current[level] = digit
+        path.append(server)
     return tuple(path)
 
 

@@ -115,9 +115,9 @@ class Brp(SourceRouted):
         if len(path) - 1 > self.max_hops:
             return None
         tag = 0
-        for here, there in pairwise(map(self.bcube.digits, path)):
-            level = next(lv for lv, digit in enumerate(here) if digit != there[lv])
-            tag = tag << self.hop_bits | self._hop(level, there[level])
+        for here, there in pairwise(map(self.label, path)):
+            level = ((here ^ there).bit_length() - 1) // self.digit_bits
+            tag = tag << self.hop_bits | self._hop(level, there >> level * self.digit_bits & self._digit_mask)
         return tag << (self.max_hops - len(path) + 1) * self.hop_bits
 
     def _hop(self, level: int, digit: int) -> int:

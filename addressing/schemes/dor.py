@@ -11,10 +11,12 @@ A label is group and router, with one entry per other group and per router of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, Protocol
+
+import numpy as np
 
 from addressing.algorithms.cover import prefixes
 from addressing.algorithms.grid import Coordinates, Grid
@@ -23,7 +25,7 @@ from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass
 from topos.families.dragonfly import Dragonfly
 from topos.family import Family, param
-from topos.graph import LinkState
+from topos.graph import NONE, LinkState
 
 
 class _Space(Protocol):
@@ -99,6 +101,9 @@ class Dor(RuleScheme):
         port = self._space.port(at, vertex)
         return None if port is None else Forward(port)
 
+    def rule_ports(self, at: int) -> Sequence[int] | None:
+        return self._space.ports(at) if isinstance(self._space, _Dimensions) else None
+
     def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         other = self._space.other(at, vertex) if self.balanced and not self.all_failures(links).down else None
         next_hops = super().transit_next_hops(at, vertex, header, links)
@@ -146,6 +151,20 @@ class _Dimensions:
             if sign:
                 return self._port(at, here, dimension, sign)
         return None
+
+    def ports(self, at: int) -> Sequence[int] | None:
+        """By node :meth:`port` towards it, negative without one: asked for once per place along a dimension."""
+        if not self.grid.contains(at):
+            return None
+        here, shape = self.grid.coordinates(at), self.grid.sizes
+        ports = np.full(shape, NONE)
+        for dimension, mine in enumerate(here):
+            for wanted in range(shape[dimension]):
+                sign = self.grid.direction(dimension, mine, wanted)
+                if sign:
+                    port = self._port(at, here, dimension, sign)
+                    ports[(*here[:dimension], wanted)] = NONE if port is None else port
+        return [NONE] * self.grid.node((0,) * len(shape)) + ports.ravel().tolist()
 
     def other(self, at: int, vertex: int) -> int | None:
         here, there = self.grid.coordinates(at), self.grid.coordinates(vertex)
