@@ -27,6 +27,7 @@ from dcnlab.evaluator.metrics import (
     Figures,
     Progress,
     check,
+    check_size,
     fabric_metrics,
     models,
     scheme_metrics,
@@ -248,6 +249,7 @@ def evaluate(
         seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate, flows, gap, paths
     )  # fmt: skip
     check(metrics, conditions)
+    check_size(metrics, conditions, network)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")

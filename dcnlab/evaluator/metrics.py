@@ -128,8 +128,6 @@ def _hyperbolicity(fabric: Fabric, conditions: Conditions, done: Done) -> Figure
 
 def _loads(scheme: Scheme, conditions: Conditions, done: Done) -> Figures:
     """Loads of the directed links in use when every server sends one packet to every other."""
-    if (links := len(scheme.fabric.link_ends)) > _MOST_LOADED:
-        raise SpecError(f"loads: {scheme.fabric.spec} has {links:,} links: at most {_MOST_LOADED:,}")
     pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
     loads = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
     used = loads[loads > 0]
@@ -266,6 +264,14 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
     flow_model.read(conditions.flows)
     read_gap(conditions.gap)
     read_limit(conditions.paths)
+
+
+def check_size(names: Sequence[str], conditions: Conditions, fabric: Fabric) -> None:
+    """Raise SpecError, in one line, where a metric of so large a network would take hours, or all memory."""
+    if "loads" in names and (links := len(fabric.link_ends)) > _MOST_LOADED:
+        raise SpecError(f"loads: {fabric.spec} has {links:,} links: at most {_MOST_LOADED:,}")
+    if not {*_MODELS, *OF_OPTIMAL}.isdisjoint({*names} - {"loads"}):
+        patterns.check_size(fabric, conditions.traffic)
 
 
 def models(names: Sequence[str], conditions: Conditions) -> dict[str, str]:

@@ -129,12 +129,8 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
     Raises SpecError with one line.
     """
+    check_size(fabric, text)
     name = text.partition(":")[0]
-    most = {"all-to-all": _MOST_ALL_TO_ALL, **dict.fromkeys(MATRICES, _MOST_IN_MATRIX)}.get(
-        name, fabric.servers
-    )
-    if fabric.servers > most:
-        raise SpecError(f"traffic {name}: {fabric.servers:,} servers are too many: at most {most:,}")
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
     rng = np.random.default_rng([seed, 3])
     if _is_file(text):
@@ -155,6 +151,14 @@ def check(text: str) -> None:
         demand_files.check(text)
     else:
         parameters_of(text)
+
+
+def check_size(fabric: Fabric, text: str) -> None:
+    """Raise SpecError, in one line, where memory does not hold the traffic of so many servers."""
+    name = text.partition(":")[0]
+    bounds = {"all-to-all": _MOST_ALL_TO_ALL, **dict.fromkeys(MATRICES, _MOST_IN_MATRIX)}
+    if fabric.servers > (most := bounds.get(name, fabric.servers)):
+        raise SpecError(f"traffic {name}: {fabric.servers:,} servers are too many: at most {most:,}")
 
 
 def _is_file(text: str) -> bool:

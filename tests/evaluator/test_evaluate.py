@@ -192,3 +192,26 @@ def test_too_many_searches_are_refused_at_once() -> None:
     [routed] = evaluate("random:1001,4,hosts=0", ["ksp:k=2"], pairs="sample:3").schemes
     assert routed.path_lengths.delivered == 1
     assert (routed.table.measured, routed.table.holders, routed.table.exact) == (0, 1001, False)
+
+
+@pytest.mark.parametrize(
+    ("network", "metric", "expected"),
+    [
+        ("hypercube:14", "throughput", r"traffic all-to-all: 16,384 servers are too many: at most 10,000"),
+        ("hypercube:14", "optimum", r"traffic all-to-all: 16,384 servers are too many: at most 10,000"),
+        ("hypercube:20", "loads", r"loads: hypercube:20 has 10,485,760 links: at most 10,000,000"),
+    ],
+)
+def test_what_no_memory_holds_is_refused_before_paths_are_computed(
+    network: str, metric: str, expected: str
+) -> None:
+    stages: list[str] = []
+    with pytest.raises(SpecError, match=expected):
+        evaluate(
+            network,
+            ["dor"],
+            pairs="sample:10",
+            metrics=[metric],
+            progress=lambda stage, _: stages.append(stage),
+        )
+    assert stages == ["network"]
