@@ -115,11 +115,12 @@ def sweep(
     whole = Proofs(Tables(scheme))
     if len(cases) > 1:
         whole.intact()  # each failure is compared with it
-    outcomes = forked(lambda failure: outcome(whole, failure, question, text), cases)
-    for done in range(len(cases)):
-        if progress is not None:
-            progress("failures", done / len(cases))
-        yield next(outcomes)
+    said = progress or (lambda stage, share: None)
+    said("failures", 0.0)
+    # Iterated to its end: with the last outcome its processes end.
+    for done, one in enumerate(forked(lambda failure: outcome(whole, failure, question, text), cases), 1):
+        said("failures", done / len(cases))
+        yield one
 
 
 class Proofs:
