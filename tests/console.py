@@ -27,7 +27,10 @@ PROGRAMS = str(Path(sys.executable).parent)
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
 _MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+(?:,\d{3})*\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
-_COUNTED = re.compile(r"\b(seq|id|sent|received|lost|machine_limited|missed) \d+|\b\d+ of \d+(?= lost)")
+_COUNTED = re.compile(
+    r"\b(seq|id|sent|received|lost|machine_limited|missed) \d+|\b\d+ of \d+(?= lost)"
+    r"|\b\d+(?= packets forwarded by the kernel)"  # not those that came before the entries were there
+)
 _SPACES = re.compile(r"[ \t]+")
 
 
