@@ -28,6 +28,8 @@ Rule = Callable[[int, int, Header], Forward | None]
 _UNASKED, _NOWHERE = -2, -1
 #: The ports of so many pairs are remembered.
 _MOST = 1 << 25
+#: Wider labels are numbers of Python.
+_BITS = 62
 #: What is known of classes is kept where they are so many times fewer than cases.
 _FEW = 8
 
@@ -39,6 +41,17 @@ class Case:
     header: Header
     exact: Pattern
     vertex: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of a rule at a node: its pattern, its representative, the number of the case of that, and of all
+    cases whose longest pattern it is; the node itself is none."""
+
+    pattern: Pattern
+    header: Header
+    number: int | None
+    cases: Longs
 
 
 class Ports:
@@ -55,8 +68,49 @@ class Ports:
         self._rule, self.size, self.cases = rule, size, cases
         self._row = cache(row) if row is not None else lambda _: None
         self._remember = size * len(cases) <= _MOST
-        #: By node what :meth:`BrokenPaths.classes` knows of its classes.
-        self.sound: dict[int, list[tuple[Pattern, Header, bool]]] = {}
+        #: By node what :meth:`classes` knows of it.
+        self.sound: dict[int, list[Class]] = {}
+
+    @cached_property
+    def numbers(self) -> dict[Header, int]:
+        """The numbers of cases by header."""
+        return {case.header: number for number, case in enumerate(self.cases)}
+
+    def classes(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[Class]:
+        """The classes of a rule at ``at``, longest first."""
+        longest_first = sorted(rules, key=lambda item: -item[0].priority)
+        matched = [self._matching(pattern) for pattern, _ in longest_first]
+        best = np.full(len(self.cases), -1)
+        for (pattern, _), some in zip(longest_first, matched, strict=True):
+            best[some] = np.maximum(best[some], pattern.priority)
+        for (pattern, header), some in zip(longest_first, matched, strict=True):
+            mine = some & (best == pattern.priority) & (self._vertices != at)
+            number = self.numbers.get(header)
+            yield Class(
+                pattern, header, number if number is not None and mine[number] else None, np.flatnonzero(mine)
+            )
+
+    def _matching(self, pattern: Pattern) -> NDArray[np.bool_]:
+        """The cases whose header a pattern matches."""
+        labels, tags, ports = self._fields
+        matched: NDArray[np.bool_] = (labels & pattern.mask) == pattern.label
+        if pattern.tag_mask or pattern.in_port:
+            matched &= ((tags & pattern.tag_mask) == pattern.tag) & (
+                (ports == pattern.in_port) | (not pattern.in_port)
+            )
+        return matched
+
+    @cached_property
+    def _fields(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Labels, tags and arrival ports of the headers of cases; labels may be as wide as they like."""
+        rows = [(case.header.label, case.header.tag, case.header.in_port) for case in self.cases]
+        wide = any(value >> _BITS for row in rows for value in row)
+        labels, tags, ports = np.array(rows, object if wide else np.int64).reshape(-1, 3).T
+        return labels, tags, ports
+
+    @cached_property
+    def _vertices(self) -> Longs:
+        return np.array([case.vertex for case in self.cases], np.int64)
 
     def at(self, cases: Longs, nodes: Longs) -> Longs:
         """The ports towards the vertices of cases (by number), each at a node; negative where the rule knows no
@@ -88,87 +142,94 @@ class BrokenPaths:
 
     def __init__(self, fabric: Fabric, ports: Ports, down: LinkState) -> None:
         self._ports, self._fabric = ports, fabric
-        self._cases = {case.header: case for case in ports.cases}
-        cases, nodes = self._search(_ports_of(fabric, down))
-        self._nodes: dict[Header, set[int]] = {header: set() for header in self._cases}
-        self._at: dict[int, dict[Header, Case]] = {}
-        for number, node in zip(cases.tolist(), nodes.tolist(), strict=True):
-            case = ports.cases[number]
-            self._nodes[case.header].add(node)
-            self._at.setdefault(node, {})[case.header] = case
+        #: By number of a case, and of a node, which of them belong together.
+        self._by_case = self._search(_ports_of(fabric, down))
+        order = np.argsort(self._by_case[1], kind="stable")
+        self._cases_of = self._by_case[0][order]
+        #: By node the place of its first case, and by case of its first node.
+        self._first = _places(self._by_case[1][order], fabric.size)
+        self._first_node = _places(self._by_case[0], len(ports.cases))
+        self._sets: dict[int, set[int]] = {}
 
     def nodes(self, header: Header) -> set[int] | None:
         """The nodes from which the path is broken; None where ``header`` is that of no case."""
-        return self._nodes.get(header)
+        number = self._ports.numbers.get(header)
+        if number is None:
+            return None
+        known = self._sets.get(number)
+        if known is None:
+            self._sets[number] = known = set(self._nodes(number))
+        return known
 
     @property
     def many(self) -> bool:
         """Whether at least one of eight cases has a broken path from somewhere."""
-        return 8 * sum(map(bool, self._nodes.values())) >= len(self._nodes)
+        return 8 * (len(set(self._first_node)) - 1) >= len(self._ports.cases)
 
     def at(self, node: int) -> bool:
         """True when some path from ``node`` is broken."""
-        return node in self._at
+        return self._first[node] < self._first[node + 1]
 
     def breaks(self, node: int, header: Header) -> bool:
         """Whether the path of a case from ``node`` is broken."""
-        return header in self._at.get(node, {})
+        return node in (self.nodes(header) or ())
+
+    def vertices(self, node: int) -> dict[Header, int]:
+        """The vertices to which the path from ``node`` is broken, by the header towards them."""
+        return {case.header: case.vertex for case in self._cases(node)}
 
     @property
     def pairs(self) -> Iterator[tuple[int, list[int]]]:
         """By vertex the nodes from which the path is broken."""
-        return ((self._cases[header].vertex, list(nodes)) for header, nodes in self._nodes.items() if nodes)
+        for number, case in enumerate(self._ports.cases):
+            if nodes := self._nodes(number):
+                yield case.vertex, nodes
 
     def exceptions(self, node: int) -> list[ForwardingClass]:
         """The exact classes of the cases whose path from ``node`` is broken."""
-        return [(case.exact, header) for header, case in self._at.get(node, {}).items()]
+        return [(case.exact, case.header) for case in self._cases(node)]
 
     def classes(self, at: int, rules: Sequence[ForwardingClass]) -> Iterator[ForwardingClass]:
         """The classes of a rule with exceptions at ``at``, as :func:`addressing.rule.repair` gives them."""
-        broken = self._at.get(at, {})
-        exceptions = {case.exact: header for header, case in broken.items()}
-        sound = self._ports.sound.get(at)
-        if sound is None:
-            sound = [*self._sound(at, rules)]
-            if _FEW * len(sound) <= len(self._cases):
-                self._ports.sound[at] = sound
-        for place, (pattern, representative, fits) in enumerate(sound):
-            if pattern in exceptions:
-                continue
-            if fits and representative not in broken:
-                yield pattern, representative
-            elif (header := self._needed(at, pattern, sound[:place], broken)) is not None:
+        exceptions = dict(self.exceptions(at))
+        for pattern, header in self._served(at, rules):
+            if pattern not in exceptions and header is not None:
                 yield pattern, header
         yield from exceptions.items()
 
-    def _sound(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[tuple[Pattern, Header, bool]]:
-        """The classes of a rule, longest first, and whether each is the longest that its representative, a case
-        of another vertex, matches."""
-        longest_first = sorted(rules, key=lambda item: -item[0].priority)
-        for pattern, header in longest_first:
-            case = self._cases.get(header)
-            other = case is not None and case.vertex != at and pattern.matches(header)
-            yield pattern, header, other and not _longer(pattern, longest_first, header)
+    def unneeded(self, at: int, rules: Sequence[ForwardingClass]) -> set[Pattern]:
+        """The patterns of a rule that :meth:`classes` has no more."""
+        exceptions = {exact for exact, _ in self.exceptions(at)}
+        unserved = {pattern for pattern, header in self._served(at, rules) if header is None}
+        return unserved - exceptions
 
-    def _needed(
-        self,
-        at: int,
-        pattern: Pattern,
-        before: Sequence[tuple[Pattern, Header, bool]],
-        broken: Mapping[Header, Case],
-    ) -> Header | None:
-        """A header with an intact path that matches ``pattern`` and no longer one."""
-        return next(
-            (
-                header
-                for header, case in self._cases.items()
-                if pattern.matches(header)
-                and case.vertex != at
-                and header not in broken
-                and not _longer(pattern, before, header)
-            ),
-            None,
-        )
+    def _broken(self, node: int) -> Longs:
+        """The numbers of the cases whose path from ``node`` is broken."""
+        return self._cases_of[self._first[node] : self._first[node + 1]]
+
+    def _nodes(self, number: int) -> list[int]:
+        nodes: list[int] = self._by_case[1][self._first_node[number] : self._first_node[number + 1]].tolist()
+        return nodes
+
+    def _cases(self, node: int) -> Iterator[Case]:
+        return map(self._ports.cases.__getitem__, self._broken(node).tolist())
+
+    def _served(self, at: int, rules: Sequence[ForwardingClass]) -> Iterator[tuple[Pattern, Header | None]]:
+        """The patterns of a rule, longest first, each with a header that it serves: its representative, if the
+        path of that is intact, else the first; None without one."""
+        sound = self._ports.sound.get(at)
+        if sound is None:
+            sound = [*self._ports.classes(at, rules)]
+            if _FEW * len(sound) <= len(self._ports.cases):
+                self._ports.sound[at] = sound
+        broken = np.zeros(len(self._ports.cases), np.bool_)
+        broken[self._broken(at)] = True
+        for one in sound:
+            if one.number is not None and not broken[one.number]:
+                yield one.pattern, one.header
+            else:
+                served = one.cases[~broken[one.cases]]
+                yield one.pattern, self._ports.cases[int(served[0])].header if len(served) else None
 
     def _search(self, failed: Mapping[int, set[int]]) -> tuple[Longs, Longs]:
         """The cases (by number) and nodes whose path crosses a failed link, in the order of cases."""
@@ -192,9 +253,10 @@ class BrokenPaths:
         return broken_cases, broken_nodes
 
 
-def _longer(pattern: Pattern, rules: Iterable[tuple[Any, ...]], header: Header) -> bool:
-    """Whether a longer pattern of some rules matches a header."""
-    return any(rule[0].priority > pattern.priority and rule[0].matches(header) for rule in rules)
+def _places(ordered: Longs, count: int) -> list[int]:
+    """The first place of each number below ``count`` in an ordered array, and behind it that after the last."""
+    places: list[int] = np.searchsorted(ordered, np.arange(count + 1)).tolist()
+    return places
 
 
 def _ports_of(fabric: Fabric, down: LinkState) -> dict[int, set[int]]:

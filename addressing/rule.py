@@ -17,12 +17,13 @@ The same repair serves rules that do not always arrive even on an intact fabric
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from addressing.algorithms.cover import prefixes
+from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.broken import BrokenPaths, Case, Ports, first_steps
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ChangedClasses, ForwardingClass, Scheme, holds
@@ -151,10 +152,11 @@ class RuleScheme(VertexScheme):
         self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP
     ) -> list[NextHops]:
         ports = None
-        if self._has_one_each and classes is self._every_vertex and links.down <= self.known.down:
+        same = self._usual and self._has_one_each and classes is self._every_vertex
+        if same and links.down <= self.known.down:
             ports = self._ports_at_once(at) if self._sound or self._prepared else None
         if ports is None:
-            return super().class_next_hops(at, classes, links)
+            return self._each_next_hops(at, classes, links)
         outcomes = [towards(ports[vertex]) for vertex in self._class_vertices]
         broken = self._prepared
         for place, (_, header) in enumerate(classes) if broken and broken.at(at) else ():
@@ -162,6 +164,26 @@ class RuleScheme(VertexScheme):
                 outcomes[place] = self.next_hops(at, header, links)
         outcomes[self._class_vertices.index(at)] = DELIVER
         return outcomes
+
+    def _each_next_hops(self, at: int, classes: Sequence[ForwardingClass], links: LinkState) -> list[NextHops]:
+        """One by one; where a path is known to be broken, its backup step at once."""
+        vertices = self._broken_vertices(at) if links.down <= self.known.down else {}
+        return [
+            self.next_hops(at, header, links)
+            if (vertex := vertices.get(header)) is None
+            else towards(NONE if (step := self._backup_step(at, vertex)) is None else step.port)
+            for _, header in classes
+        ]
+
+    def _broken_vertices(self, at: int) -> Mapping[Header, int]:
+        """The vertices to which the path from ``at`` is known to be broken, by header, where packets then take
+        the backup step."""
+        return self._prepared.vertices(at) if self._usual and self._prepared else {}
+
+    @property
+    def _usual(self) -> bool:
+        """Whether next hops are those of the rule and its repair: no scheme made from others changes them."""
+        return self.plain and holds(type(self), "plain", "transit_next_hops", "may_reroute")
 
     @property
     def one_class_each(self) -> bool:
@@ -201,13 +223,14 @@ class RuleScheme(VertexScheme):
         if len(set(ends.ravel().tolist())) >= len(nodes) or not any(True for _ in self.rule_classes(nodes[0])):
             return
         if self._broken.many and self.fabric.relaying:
-            self.shortest_paths.prepare_each(self.fabric.servers)
+            self.shortest_paths.prepare_each(self.fabric.servers, self._intact_paths)
 
     def with_failures(self, links: LinkState) -> Scheme:
         bound = super().with_failures(links)
         vars(bound)["_whole"] = self._whole
         if self.plain:
             vars(bound)["_rule_ports"] = self._rule_ports
+            vars(bound)["_intact_paths"] = self._intact_paths
             vars(bound)["_few_classes"] = self._few_classes
             if self._has_one_each:
                 vars(bound)["_every_vertex"] = self._every_vertex
@@ -231,9 +254,7 @@ class RuleScheme(VertexScheme):
         rules = self._classes_of_rule(at)
         if not rules:
             return None
-        kept = dict(self._prepared.classes(at, rules))
-        fresh = [(pattern, header) for pattern, header in kept.items() if self._prepared.breaks(at, header)]
-        return ChangedClasses({pattern for pattern, _ in rules} - kept.keys(), fresh)
+        return ChangedClasses(self._prepared.unneeded(at, rules), self._prepared.exceptions(at))
 
     @property
     def plain(self) -> bool:
@@ -379,6 +400,11 @@ class RuleScheme(VertexScheme):
     def _rule_ports(self) -> Ports:
         """The ports of the rule.  Schemes that differ in the failures that they know share them."""
         return Ports(self.rule, self.fabric.size, [*self.cases(NONE)], self._ports_at_once)
+
+    @cached_property
+    def _intact_paths(self) -> ShortestPaths:
+        """Shortest paths while nothing is down.  Schemes that differ in known failures share them."""
+        return ShortestPaths(self.fabric, ALL_UP)
 
     def _ports_at_once(self, at: int) -> Sequence[int] | None:
         return self.rule_ports(at) if holds(type(self), "rule_ports", "rule") else None

@@ -150,6 +150,13 @@ class Scheme(ABC):
         failure by itself, where it writes one header; None where a scheme does not know them at once."""
         return None
 
+    def headers_between(
+        self, sources: NDArray[np.int64], destinations: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """As :meth:`headers_to` for pairs, with a negative tag where a pair must be asked for; None where a
+        scheme knows none at once."""
+        return None
+
     def ipv4(self, node: int) -> int:
         """The IPv4 address of a server, as a number."""
         return ipv4.host_address(node)

@@ -12,9 +12,9 @@ path that is up; flows on the other paths stay where they are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
 from addressing.algorithms.shortest_paths import ShortestPaths
@@ -73,7 +73,19 @@ class SourceRouted(Scheme):
             return True
         near = self._ends(down)
         hops = ((a, b) for a, b in pairwise(path) if a in near or b in near)
-        return all(self._connected(a, b, down) for a, b in hops)
+        return all(self._joined(a, b, down) for a, b in hops)
+
+    def _joined(self, a: int, b: int, down: LinkState) -> bool:
+        """:meth:`_connected`, asked once for each hop."""
+        known = self._joins_of(down)
+        if (a, b) not in known:
+            known[a, b] = self._connected(a, b, down)
+        return known[a, b]
+
+    @cached_property
+    def _joins_of(self) -> Callable[[LinkState], dict[tuple[int, int], bool]]:
+        """The cache of :meth:`_joined`: that of the failures asked for last."""
+        return lru_cache(maxsize=1)(lambda down: {})
 
     def _ends(self, down: LinkState) -> frozenset[int]:
         """The nodes at links that are down: no other hop of a path can be broken."""

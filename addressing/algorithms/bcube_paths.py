@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from topos.families.bcube import BCube
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def build_path_set(bcube: BCube, source: int, destination: int) -> Iterator[tuple[int, ...]]:
@@ -45,6 +52,52 @@ def _servers(bcube: BCube, digits: tuple[int, ...], hops: list[tuple[int, int]])
         current[level] = digit
         path.append(server)
     return tuple(path)
+
+
+class Move(NamedTuple):
+    """One hop of a path between each of many pairs: the digit of a level that it writes, whether a pair's path
+    has it, and the servers before and after it."""
+
+    level: int
+    digits: Longs
+    made: Flags
+    servers: Longs
+    following: Longs
+
+
+def paths_between(bcube: BCube, sources: Longs, destinations: Longs) -> Iterator[tuple[Flags, Iterator[Move]]]:
+    """:func:`build_path_set` of many pairs at once: for which of them the next path is one, and its hops."""
+    here, there = (
+        [servers // bcube.n**level % bcube.n for level in range(bcube.k + 1)]
+        for servers in (sources, destinations)
+    )
+    for aside in (False, True):
+        for first in range(bcube.k, -1, -1):
+            equal = here[first] == there[first]
+            yield equal == aside, _moves(bcube, sources, here, there, first, aside)
+
+
+def _moves(
+    bcube: BCube, sources: Longs, here: Sequence[Longs], there: Sequence[Longs], first: int, aside: bool
+) -> Iterator[Move]:
+    order = [(first - step) % (bcube.k + 1) for step in range(bcube.k + 1)]
+    changes = [(level, there[level], here[level] != there[level]) for level in order]
+    if aside:
+        every, away = np.ones(len(sources), np.bool_), (here[first] + 1) % bcube.radices[first]
+        changes = [(first, away, every), *changes[1:], (first, there[first], every)]
+    servers, current = sources, [*here]
+    for level, digits, made in changes:
+        following = np.where(made, servers + (digits - current[level]) * bcube.n**level, servers)
+        yield Move(level, digits, made, servers, following)
+        servers, current[level] = following, digits
+
+
+def neighbours(bcube: BCube, server: int) -> Iterator[int]:
+    """The servers that differ from one in one digit."""
+    for level, mine in enumerate(bcube.digits(server)):
+        for digit in range(bcube.radices[level]):
+            if digit != mine:
+                yield server + (digit - mine) * bcube.n**level
 
 
 def switch_of(bcube: BCube, server: int, level: int) -> int:

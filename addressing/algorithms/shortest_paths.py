@@ -8,9 +8,9 @@ pair serve the other end too.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,17 @@ class ShortestPaths:
         for node in (*self.fabric.neighbours(at, self.down), at):
             self.distances_to(node)
 
-    def prepare_each(self, count: int) -> None:
-        """Compute the distances to the first ``count`` nodes at once, if they can be kept."""
+    def prepare_each(self, count: int, before: ShortestPaths | None = None) -> None:
+        """Compute the distances to the first ``count`` nodes at once, if they can be kept; from those of
+        ``before``, which has a part of these failures."""
         if 4 * self.fabric.size * count <= _KEPT:
-            self._kept.update(enumerate(np.ascontiguousarray(self.from_each(count).T)))
+            hops = self.from_each(count) if before is None else self.following(before, before._every(count))
+            self._kept.update(enumerate(np.ascontiguousarray(hops.T)))
+
+    @cached_property
+    def _every(self) -> Callable[[int], IntArray]:
+        """:meth:`from_each`, kept."""
+        return lru_cache(maxsize=1)(self.from_each)
 
     def next_hop_ports(self, at: int, node: int, links: LinkState) -> Iterator[int]:
         """The ports of ``at`` that lie on shortest paths to ``node``, in port order, without those

@@ -16,13 +16,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.algorithms.bcube_paths import build_path_set
+from addressing.algorithms.bcube_paths import build_path_set, neighbours, paths_between
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
 from addressing.scheme import ForwardingClass
 from addressing.source import ServerPath, SourceRouted, max_tag_hops
 from topos.families.bcube import BCube
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
+
+#: Tags of more bits are not known at once.
+_LONG = 62
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,12 @@ class Brp(SourceRouted):
         return np.array([self.bcube.digits(node) for node in range(self.fabric.servers)]).T
 
     def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        if self.known or self.max_paths != 1:
+        if self.max_paths != 1:
             return None
+        if self.known:
+            every = np.arange(self.fabric.servers)
+            sent = self.headers_between(every, np.full_like(every, destination))
+            return None if sent is None or (sent[1] < 0).any() else sent
         servers = self.fabric.servers
         tags, hops = np.zeros(servers, np.int64), np.zeros(servers, np.int64)
         for level in range(self.bcube.k, -1, -1):  # the first path corrects the highest level first
@@ -110,6 +117,39 @@ class Brp(SourceRouted):
             hops += differ
         labels = np.array([self.label(node) for node in range(servers)])
         return labels, tags << (self.max_hops - hops) * self.hop_bits
+
+    def headers_between(
+        self, sources: NDArray[np.int64], destinations: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        if self.max_paths != 1 or self.tag_bits > _LONG:
+            return None
+        tags = np.where(sources == destinations, 0, -1)
+        broken = self._broken_hops
+        for usual, moves in paths_between(self.bcube, sources, destinations):
+            tag, hops = np.zeros_like(sources), np.zeros_like(sources)
+            usable = usual & (tags < 0)
+            for move in moves:
+                hop = (move.level + 1 << self.digit_bits) | move.digits
+                tag = np.where(move.made, tag << self.hop_bits | hop, tag)
+                hops += move.made
+                usable &= ~(move.made & np.isin(move.servers * self.fabric.servers + move.following, broken))
+            tags[usable] = (tag << (self.max_hops - hops) * self.hop_bits)[usable]
+        labels = np.array([self.label(node) for node in range(self.fabric.servers)])
+        return labels[sources], tags
+
+    @cached_property
+    def _broken_hops(self) -> NDArray[np.int64]:
+        """The hops between servers that known failures break, as numbers: the first server times the count of
+        servers, and the second."""
+        servers = self.fabric.servers
+        pairs = [
+            (a, b)
+            for a in sorted(self._ends(self.known))
+            if a < servers
+            for b in neighbours(self.bcube, a)
+            if not self._joined(a, b, self.known)
+        ]
+        return np.array([[a * servers + b, b * servers + a] for a, b in pairs], np.int64).ravel()
 
     def tag_of(self, path: ServerPath) -> int | None:
         if len(path) - 1 > self.max_hops:

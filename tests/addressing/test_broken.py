@@ -6,8 +6,10 @@ import itertools
 
 import pytest
 
+from addressing.header import Header, NextHops, drop
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
+from addressing.schemes.dor import Dor
 from addressing.table import compile_table, recompiled
 from tests.addressing.cases import bound, failures, few, pairs
 from topos.graph import NONE, LinkState
@@ -141,3 +143,24 @@ def test_ports_known_at_once_are_those_of_the_rule() -> None:
                 assert forward is not None
                 assert forward.port == ports[case.vertex]
     assert met >= {"dor", "vertex-transitive", "wmgr-cayley:order=search"}
+
+
+class Refusing(Dor):
+    """Packets for one vertex are dropped, whatever the rule says; all nodes have a class for each vertex."""
+
+    rule_classes = RuleScheme.rule_classes
+
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
+        return drop("refused") if vertex == 5 else super().transit_next_hops(at, vertex, header, links)
+
+
+def test_next_hops_known_at_once_are_not_those_of_a_scheme_that_states_others() -> None:
+    fabric = bound("torus:4x4", "dor").fabric
+    intact = Refusing(fabric)
+    for down in (LinkState(frozenset({3})), failures(fabric, 1, 0.2)):
+        scheme = intact.with_failures(down)
+        scheme.prepare_tables(range(fabric.size))
+        for at in set(range(fabric.size)) - {5}:
+            whole = compile_table(intact, at)
+            for table in (whole, compile_table(scheme, at, down), recompiled(scheme, whole, intact)):
+                assert table.lookup(scheme.towards(5)) == drop("refused")

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from addressing.header import NextHops
+from addressing.header import Forward, NextHops
 from addressing.scheme import Scheme
 from addressing.table import Entry
 from dcnlab.verifier.arrays import kernel
@@ -173,6 +173,25 @@ def changed_entries(before: Sequence[Entry], after: Sequence[Entry]) -> list[Ent
     if any(old.pattern != new.pattern for old, new in pairs):
         return None
     return [new for old, new in pairs if old.next_hops != new.next_hops]
+
+
+def differing(before: Sequence[Entry], after: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """The entries of one table that are not among those of another, and the reverse, by identity."""
+    old, new = set(map(id, before)), set(map(id, after))
+    return [one for one in before if id(one) not in new], [one for one in after if id(one) not in old]
+
+
+def left_by(
+    fabric: Fabric, links: LinkState, node: int, before: Sequence[Entry], after: Sequence[Entry]
+) -> bool:
+    """Whether a node does something else than before only with packets that left by one of some links."""
+    changed = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    ports = ([a.port for a, _ in old.next_hops if isinstance(a, Forward)] for old, _ in changed)
+    return (
+        len(before) == len(after)
+        and all(old.pattern == new.pattern for old, new in changed)
+        and all(any(fabric.link_at(node, port) in links.down for port in some) for some in ports)
+    )
 
 
 def network(fabric: Fabric, links: LinkState, by_port: Flags, asked: Flags, tag_bits: int) -> kernel.Network:

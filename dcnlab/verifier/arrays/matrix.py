@@ -10,7 +10,7 @@ from addressing.scheme import Scheme
 from addressing.table import Entry
 from dcnlab.verifier.arrays import kernel
 from dcnlab.verifier.arrays.columns import Columns, Reader
-from dcnlab.verifier.arrays.compiled import changed_entries, network
+from dcnlab.verifier.arrays.compiled import differing, network
 from dcnlab.verifier.arrays.dense import Dense, Ints
 from dcnlab.verifier.arrays.kernel import Flags, Longs
 from dcnlab.verifier.offline import Offline
@@ -69,21 +69,30 @@ class Matrix:
 
     def _row(self, model: Offline, node: int, before: Entries, entries: Entries) -> Ints | None:
         """By destination what a changed table does; None where more than the label decides."""
-        whole, other = (1 << self._scheme.label_bits) - 1, changed_entries(before, entries)
-        if other is None or any(
-            (one.pattern.mask, one.pattern.priority) != (whole, whole.bit_length()) for one in other
+        whole = (1 << self._scheme.label_bits) - 1
+        gone, fresh = differing(before, entries)
+        written = [self._column[one.pattern.label] for one in fresh if one.pattern.label in self._column]
+        if any((one.pattern.mask, one.pattern.priority) != (whole, whole.bit_length()) for one in fresh) or (
+            self._uncovered(gone, written)
         ):
             table = self._reader.read(node, entries, model.may_return(node, entries))
             return self._dense.decided(table) if table.by_label else None
         row = self._dense.of(node).copy()
-        numbers = self._reader.behaviours.numbers(
-            [one.next_hops for one in other], model.may_return(node, other)
+        known = [one for one in fresh if one.pattern.label in self._column]
+        row[written] = self._reader.behaviours.numbers(
+            [one.next_hops for one in known], model.may_return(node, known)
         )
-        for one, number in zip(other, numbers.tolist(), strict=True):
-            column = self._column.get(one.pattern.label)
-            if column is not None:
-                row[column] = number
         return row
+
+    def _uncovered(self, gone: Sequence[Entry], written: Sequence[int]) -> bool:
+        """Whether entries that are gone match a label that no fresh one decides."""
+        left = np.ones(len(self._labels), np.bool_)
+        left[written] = False
+        labels = self._labels[left, None]
+        masks, values = (
+            np.array([(one.pattern.mask, one.pattern.label) for one in gone], np.int64).reshape(-1, 2).T
+        )
+        return bool((labels & masks == values).any())
 
     def _concerned(self, model: Offline, instead: Mapping[int, Ints]) -> Flags:
         """The destinations whose packets meet something else at a node, or a link that is down."""

@@ -13,26 +13,25 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from addressing.header import Forward, Header
+from addressing.header import Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme, holds
 from addressing.schemes.shortest import Shortest
 from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier.arrays import kernel
 from dcnlab.verifier.arrays.columns import Columns, Reader
-from dcnlab.verifier.arrays.compiled import Store, arrivals, network
+from dcnlab.verifier.arrays.compiled import Store, arrivals, left_by, network
 from dcnlab.verifier.arrays.crossings import Crossings, Ints, crossed
 from dcnlab.verifier.arrays.dense import UNPROVED
 from dcnlab.verifier.arrays.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.arrays.matrix import Matrix
+from dcnlab.verifier.arrays.starts import HEADERS, Starts
 from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
 from dcnlab.verifier.offline import Offline, Place, Tables, UsualEntries
 from dcnlab.verifier.search import LOOPS, LOST
 from topos.graph import LinkState
 
 _ROOM, _ASKED = 1 << 14, 1 << 12
-#: What a scheme states of the headers that sources write.
-_HEADERS = "headers", "candidate_paths", "tag_of", "label"
 
 
 class Compiled:
@@ -155,7 +154,7 @@ class Compiled:
         with self._in_place(model) as changed:
             if not base.held:
                 outcomes = _Outcomes(self, model)
-            elif crossings is not None and all(self._left_by(model.links, *one) for one in changed.items()):
+            elif crossings is not None and self._left_by_down(model.links, changed):
                 outcomes = _Outcomes(self, model, crossings.sources(model.links.down))
             else:
                 concerned, states = base.concerned(model, changed)
@@ -169,13 +168,18 @@ class Compiled:
             _ = self._crossings
         return self._base.report(losses=True)
 
+    def _left_by_down(self, links: LinkState, changed: Mapping[int, Sequence[Entry]]) -> bool:
+        """Whether nodes do something else only with packets that left by a link that is down."""
+        every = changed.items()
+        return all(left_by(self.fabric, links, node, self.entries[node], now) for node, now in every)
+
     @cached_property
     def _base(self) -> _Outcomes:
         return _Outcomes(self, self._model)
 
     @property
     def _crossing_only(self) -> bool:
-        return self.scheme.crossing_only and holds(type(self.scheme), "crossing_only", "next_hops", *_HEADERS)
+        return self.scheme.crossing_only and holds(type(self.scheme), "crossing_only", "next_hops", *HEADERS)
 
     @cached_property
     def _crossings(self) -> Crossings:
@@ -189,19 +193,6 @@ class Compiled:
             columns = met[:, 1], starts[met[:, 0], 0], np.full(len(met), destination)
             rows.append(np.stack(columns, axis=1).astype(np.int32))
         return Crossings(rows)
-
-    def _left_by(self, links: LinkState, node: int, entries: Sequence[Entry]) -> bool:
-        """Whether a node does something else only with packets that left by one of some links."""
-        before, down = self.entries[node], links.down
-        changed = [(old, new) for old, new in zip(before, entries, strict=False) if old != new]
-        ports = ([a.port for a, _ in old.next_hops if isinstance(a, Forward)] for old, _ in changed)
-        return (
-            len(before) == len(entries)
-            and all(old.pattern == new.pattern for old, new in changed)
-            and all(any(self.fabric.link_at(node, port) in down for port in some) for some in ports)
-        )
-
-    # --- searches ---------------------------------------------------------------
 
     def search(self, model: Offline, starts: Longs, used: Flags) -> tuple[Bytes, Longs, int]:
         """What becomes of each start: flags, and the node where it arrives; and how many states that took."""
@@ -244,34 +235,59 @@ class _Outcomes:
         """``sources`` by destination, None for all; all destinations by default."""
         self._model, self._scheme, self._compiled = model, model.scheme, compiled
         self._endpoints = np.array(self._scheme.endpoints())
-        self._plain = type(self._scheme).headers is Scheme.headers
-        self._alone = next(model.knowing_more(), None) is not None
+        self._starts = Starts(model)
         self._sources: Mapping[int, Longs | None] = sources or {}
         proved: Mapping[int, int] = {}
         if sources is None:
             self._sources = dict.fromkeys(self._endpoints.tolist())
             proved = compiled.proved(model) or {}
         self.destinations = list(self._sources)
-        size = int(self._endpoints[-1]) + 1
+        self._size = int(self._endpoints[-1]) + 1
         #: By destination and source; destinations whose packets all arrive may be missing.
         self.flags: dict[int, Bytes] = {}
         self.wrong: dict[int, Flags] = {}
         self.states = 0
         self._leaving: dict[int, Flags] = {}
+        chosen = {end: some for end, some in self._sources.items() if some is not None}
+        if chosen and len(chosen) == len(self._sources):
+            self._search_together(chosen)
+            return
         for destination in self.destinations:
             if proved.get(destination, UNPROVED) != UNPROVED:
                 self.states += proved[destination]
-                continue
-            starts = self.starts(destination)
-            self._leaving[destination] = np.zeros(len(model.fabric.adjacency.peer), np.bool_)
-            ends, hosts, states = compiled.search(model, starts, self._leaving[destination])
-            self.states += states
-            flags, wrong = np.zeros(size, np.uint8), np.zeros(size, np.bool_)
-            sent = starts[:, 0]
-            np.bitwise_or.at(flags, sent, ends)
-            np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
-            flags[np.setdiff1d(self._sending(destination), sent)] = LOST
-            self.flags[destination], self.wrong[destination] = flags, wrong
+            else:
+                self._search(destination)
+
+    def _search(self, destination: int) -> None:
+        """Search what becomes of all packets for a destination."""
+        starts = self.starts(destination)
+        self._leaving[destination] = used = np.zeros(len(self._model.fabric.adjacency.peer), np.bool_)
+        ends, hosts, states = self._compiled.search(self._model, starts, used)
+        self.states += states
+        self._note(destination, starts[:, 0], ends, hosts)
+
+    def _search_together(self, chosen: Mapping[int, Longs]) -> None:
+        """Search what becomes of the packets of some sources for each destination, in one search."""
+        counts = [len(some) for some in chosen.values()]
+        starts, aims = self._starts.between(
+            np.concatenate([*chosen.values()]), np.repeat(np.array([*chosen], np.int64), counts)
+        )
+        used = np.zeros(len(self._model.fabric.adjacency.peer), np.bool_)
+        ends, hosts, self.states = self._compiled.search(self._model, starts, used)
+        order = np.argsort(aims, kind="stable")
+        first, last = (np.searchsorted(aims[order], [*chosen], side).tolist() for side in ("left", "right"))
+        for destination, begin, end in zip(chosen, first, last, strict=True):
+            rows = order[begin:end]
+            self._note(destination, starts[rows, 0], ends[rows], hosts[rows])
+
+    def _note(self, destination: int, sent: Longs, ends: Bytes, hosts: Longs) -> None:
+        """Note what became of each packet for a destination, by its source; sources that send none lose it."""
+        flags, wrong = np.zeros(self._size, np.uint8), np.zeros(self._size, np.bool_)
+        flags[self._sending(destination)] = LOST
+        flags[sent] = 0
+        np.bitwise_or.at(flags, sent, ends)
+        np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
+        self.flags[destination], self.wrong[destination] = flags, wrong
 
     def _sending(self, destination: int) -> Longs:
         sources = self._sources[destination]
@@ -279,22 +295,7 @@ class _Outcomes:
 
     def starts(self, destination: int) -> Longs:
         """The packets of the sources as rows of node, port, label and tag."""
-        sources = self._sending(destination)
-        if self._plain:
-            starts = np.zeros((len(sources), 4), np.int64)
-            starts[:, 0], starts[:, 2] = sources, self._scheme.label(destination)
-            return starts
-        known = not self._alone and holds(type(self._scheme), "headers_to", *_HEADERS)
-        sent = self._scheme.headers_to(destination) if known else None
-        if sent is not None:
-            zeros = np.zeros(len(sources), np.int64)
-            return np.stack([sources, zeros, sent[0][sources], sent[1][sources]], axis=1)
-        rows = [
-            (source, 0, header.label, header.tag)
-            for source in sources.tolist()
-            for header in self._model.headers(source, destination)
-        ]
-        return np.array(rows, np.int64).reshape(-1, 4)
+        return self._starts.to(destination, self._sending(destination))
 
     @property
     def held(self) -> bool:
@@ -376,6 +377,8 @@ class _Outcomes:
         cut = 0
         for destination in self.flags:
             flags, wrong = self.flags[destination], self.wrong[destination]
+            if not (flags.any() or wrong.any()):
+                continue
             joined = part[: len(flags)] == part[destination]
             lost = ((flags & LOST) > 0) & joined
             cut += 0 if losses else int(lost.sum())

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from addressing.header import Forward, Header, only
@@ -114,6 +115,30 @@ def test_only_pairs_whose_packets_cross_a_failed_link_are_checked_again(spec: st
         known = equal(compiled, Offline(Tables(scheme.with_failures(failed), whole), failed))
         equal(compiled, Offline(whole, failed), losses=False)
         assert known.states < every.states
+
+
+@pytest.mark.parametrize("spec", ["bcube:4,1", "bcube:3,2", "bcube:2,3", "bcube:4,1,parts=2", "bcube:3,1"])
+@pytest.mark.parametrize("count", [0, 1, 3, 12])
+def test_headers_of_pairs_known_at_once_are_those_that_sources_write(spec: str, count: int) -> None:
+    scheme = bound(spec, "brp")
+    down = random.Random(spec).sample(range(len(scheme.fabric.link_ends)), count)
+    failed = scheme.with_failures(LinkState(frozenset(down)))
+    servers = np.arange(scheme.fabric.servers)
+    sources, destinations = np.repeat(servers, len(servers)), np.tile(servers, len(servers))
+    sent = failed.headers_between(sources, destinations)
+    assert sent is not None
+    unasked = 0
+    for source, destination, label, tag in zip(sources, destinations, *sent, strict=True):
+        if source != destination and tag >= 0:
+            ((header, _),) = failed.headers(int(source), int(destination))
+            assert (header.label, header.tag) == (label, tag)
+            unasked += 1
+    assert unasked > len(sources) / 2 or count > 3
+    for destination in servers.tolist():
+        at_once = failed.headers_to(destination)
+        whole = sent[1][destinations == destination]
+        assert (at_once is None) == bool((whole < 0).any())
+        assert at_once is None or (at_once[1] == whole).all()
 
 
 class Elsewhere(Brp):
