@@ -120,7 +120,18 @@ class VertexScheme(Scheme):
 
     def split(self, label: int) -> tuple[int | None, int]:
         """The vertex of a label (None if there is none), and the number of the host there."""
-        return self.find(label >> self.host_bits), label & ((1 << self.host_bits) - 1)
+        number = label >> self.host_bits
+        if number in self._by_label:
+            return self._by_label[number], label & ((1 << self.host_bits) - 1)
+        vertex = self.find(number)
+        if vertex is not None:
+            self._by_label[number] = vertex
+        return vertex, label & ((1 << self.host_bits) - 1)
+
+    @cached_property
+    def _by_label(self) -> dict[int, int]:
+        """The cache of :meth:`find`: the vertices that were asked for, by label."""
+        return {}
 
     def towards(self, vertex: int) -> Header:
         """A header addressed to the first host at a vertex."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ import numpy as np
 D = TypeVar("D", bound=Hashable)
 #: Arrays serve up to so many bits, and so many decisions.
 _DENSE_BITS, _MOST_KINDS = 16, 62
+#: Blocks of up to so many values are kept: nodes decide alike along a dimension.
+_FEW = 64
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ def prefixes(
     decided = {value: decide(value) for value in values}
     kinds = sorted({one for one in decided.values() if one is not None}, key=repr)
     if bits <= _DENSE_BITS and len(kinds) <= _MOST_KINDS:
-        yield from _dense(bits, decided, kinds)
+        few = len(decided) <= _FEW
+        yield from _dense_few(bits, tuple(decided.items())) if few else _dense(bits, decided, kinds)
         return
     trie = _grow(0, bits, decided.__getitem__, values)
     written = {(length, value): d for value, length, d in _write(trie, 0, 0, None)}
@@ -61,6 +65,13 @@ def prefixes(
             samples.setdefault(next(key for key in longest_first if key in written), sample)
     for (length, value), sample in samples.items():
         yield Block(value, length, written[length, value], sample)
+
+
+@lru_cache(maxsize=1 << 12)
+def _dense_few(bits: int, decided: tuple[tuple[int, D | None], ...]) -> tuple[Block[D], ...]:
+    """:func:`_dense` of few values."""
+    kinds = sorted({one for _, one in decided if one is not None}, key=repr)
+    return tuple(_dense(bits, dict(decided), kinds))
 
 
 def _dense(bits: int, decided: Mapping[int, D | None], kinds: Sequence[D]) -> Iterator[Block[D]]:

@@ -43,6 +43,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.traffic.given import text_of_demands
@@ -300,15 +301,18 @@ def _scheme_report(
         progress(f"{text}: {name}", share)
 
     links, knowledge = conditions.failed.links, conditions.failure_knowledge
+    known = with_failure_knowledge(scheme, links, knowledge)[0]
+    compiled = CompiledTables(known)
     phase("paths")
     if lengths is None:
         lengths = path_lengths(
-            scheme, pairs, links, failure_knowledge=knowledge, hops=hops, apart=apart,
+            scheme, pairs, links, failure_knowledge=knowledge, hops=hops, apart=apart, tables=compiled,
             progress=functools.partial(phase, "paths"),
         )  # fmt: skip
     phase("tables")
-    known = with_failure_knowledge(scheme, links, knowledge)[0]
-    sizes = table_sizes(known, conditions.seed, table_budget, progress=functools.partial(phase, "tables"))
+    sizes = table_sizes(
+        known, conditions.seed, table_budget, compiled=compiled, progress=functools.partial(phase, "tables")
+    )
     return SchemeReport(text, lengths, sampled, sizes, scheme_metrics(scheme, metrics, conditions, phase))
 
 

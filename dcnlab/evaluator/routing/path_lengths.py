@@ -27,6 +27,7 @@ from dcnlab.evaluator.routing.blocks import Block, blocks
 from dcnlab.evaluator.routing.chains.exploring import Explorer
 from dcnlab.evaluator.routing.forms import Done, Joint, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.splits import Splits
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from dcnlab.evaluator.routing.vectorized import (
     always_shortest,
     forms_of,
@@ -178,13 +179,14 @@ def path_lengths(
     hops: Hops = "links",
     generic: bool = False,
     apart: Levels | None = None,
+    tables: CompiledTables | None = None,
     progress: Done = lambda share: None,
 ) -> PathLengths:
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
-    ``apart`` is the result of :func:`single_distances` if the caller has it already.  ``generic``
-    asks the rule for every header at every node, even where the scheme has a vectorised form.
-    ``progress`` is called with the share of the destinations that are done.
+    ``apart`` is the result of :func:`single_distances` if the caller has it already, ``tables`` those of the
+    scheme with its failure knowledge.  ``generic`` asks the rule for every header at every node, even where
+    the scheme has a vectorised form.  ``progress`` is called with the share of the destinations that are done.
     """
     if not generic and not down and all_alike(scheme, pairs, hops):
         one = Pairs(pairs.destinations[:1], pairs.sources)
@@ -198,7 +200,7 @@ def path_lengths(
     counted = _counting(bound, pairs, cost, down, known_down, generic)
     total, done, every = EMPTY, 0, len(pairs.destinations)
     slow = counted is None or searches_of(bound) > 0
-    explorer = Explorer(bound, cost, down, known_down, merging=not generic)
+    explorer = Explorer(bound, cost, down, known_down, merging=not generic, tables=tables)
     for block in blocks(graph, pairs, apart):
         for part in block.parts(_CHAINS) if slow else [block]:
             joint = _from_chain(explorer, part) if counted is None else counted(part)

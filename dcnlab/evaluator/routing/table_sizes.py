@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from addressing.scheme import Scheme
-from addressing.table import compile_table
 from dcnlab.evaluator.routing.forms import Done, Tables
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of, tables_of
 from topos.arrays import Longs
 from topos.graph import IntArray
@@ -61,21 +61,22 @@ def table_sizes(
     budget: int = BUDGET,
     *,
     generic: bool = False,
+    compiled: CompiledTables | None = None,
     progress: Done = lambda share: None,
 ) -> TableSizes:
     """Count tables until they have ``budget`` entries: first those of the server and the switch with the
     most ports, then in a random order drawn with ``seed``.  None is counted where too many pairs would be
     searched for it.
 
-    ``generic`` compiles every table even where the scheme has a vectorised form.  ``progress`` is called
-    with the share that is done."""
+    ``generic`` compiles every table even where the scheme has a vectorised form; ``compiled`` are tables of
+    ``scheme`` that others use too.  ``progress`` is called with the share that is done."""
     nodes = holders(scheme)
     order = _order(scheme, nodes, seed)
     if searches_of(scheme) > MOST_SEARCHES:
         order = order[:0]
     tables = None if generic else tables_of(scheme)
     if tables is None:
-        entries, bits = _compile(scheme, order, budget, progress)
+        entries, bits = _compile(compiled or CompiledTables(scheme), order, budget, progress)
     else:
         entries, bits = _count(scheme, tables, order, budget, progress)
     return TableSizes(
@@ -90,15 +91,15 @@ def table_sizes(
     )
 
 
-def _compile(scheme: Scheme, order: IntArray, budget: int, progress: Done) -> tuple[Longs, Longs]:
+def _compile(compiled: CompiledTables, order: IntArray, budget: int, progress: Done) -> tuple[Longs, Longs]:
     """The entries and the bits of each table, compiled up to the one that reaches ``budget``."""
     entries: list[int] = []
     bits: list[int] = []
     total = 0
     for node in order.tolist():
-        table = compile_table(scheme, node, scheme.known)
+        table = compiled.of(node)
         entries.append(len(table.entries))
-        bits.append(table.bits(scheme.fabric.port_count(node)))
+        bits.append(table.bits(compiled.scheme.fabric.port_count(node)))
         total += entries[-1]
         progress(_share(len(entries), len(order), total, budget))
         if total >= budget and len(entries) > 1:

@@ -21,6 +21,7 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.chains.exploring import Explorer, explore
 from dcnlab.evaluator.routing.chains.tabled import Tabled, questions
 from dcnlab.evaluator.routing.path_lengths import path_lengths, with_failure_knowledge
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from dcnlab.evaluator.routing.vectorized import searches_of
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.loads import carried_load
@@ -81,7 +82,7 @@ def test_packets_that_follow_tables_fare_as_by_the_rule(spec: str, name: str, fa
     if questions(scheme) == np.inf:
         pytest.skip("its tables are not compiled")
     explorer = Explorer(scheme, cost, failed, failed)
-    tabled = Tabled(scheme, cost, explorer.usable, explorer.first)
+    tabled = Tabled(CompiledTables(scheme), cost, explorer.usable, explorer.first)
     for to in (0, network.servers - 1)[: 1 if searches_of(scheme) else 2]:
         sources = np.array([source for source in range(network.servers) if source != to])
         by_tables = tabled.chain(to, explorer.sent(to, sources))

@@ -22,6 +22,7 @@ from dcnlab.evaluator.graph.next_hops import uplinks
 from dcnlab.evaluator.routing.chains.asking import Answers, Nodes, States
 from dcnlab.evaluator.routing.chains.markov import Chain
 from dcnlab.evaluator.routing.chains.tabled import Sent, Tabled, questions
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from topos.arrays import Longs, Mask
 from topos.graph import ALL_UP, IntArray, LinkState
 
@@ -37,7 +38,7 @@ class Explorer:
 
     ``cost[v]`` is the number of hops that an arrival at v counts.  ``down`` are the failed links,
     ``known_down`` those that the nodes know of.  Without ``merging`` the rule is asked for every header at
-    every node.
+    every node.  ``tables`` are those of ``scheme``, where others use them too.
     """
 
     scheme: Scheme
@@ -45,6 +46,7 @@ class Explorer:
     down: LinkState = ALL_UP
     known_down: LinkState = ALL_UP
     merging: bool = True
+    tables: CompiledTables | None = None
     #: Whether the first answers have been compared with those to the same questions, asked again.
     _trusted: bool = False
     #: How often the rule was asked, and how many chains were compared with those by tables.
@@ -130,7 +132,8 @@ class Explorer:
 
     @cached_property
     def _tabled(self) -> Tabled:
-        return Tabled(self.scheme, self.cost, self.usable, self.first)
+        tables = self.tables or CompiledTables(self.scheme)
+        return Tabled(tables, self.cost, self.usable, self.first)
 
     @cached_property
     def usable(self) -> Mask:

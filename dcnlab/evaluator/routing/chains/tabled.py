@@ -14,8 +14,9 @@ import numpy as np
 
 from addressing.jit import borrowing, inlined
 from addressing.scheme import Scheme, holds
-from addressing.table import Entry, compile_table
+from addressing.table import Entry
 from dcnlab.evaluator.routing.chains.markov import DELIVERED, LOST, Beginnings, Chain
+from dcnlab.evaluator.routing.tables.compiled_tables import CompiledTables
 from dcnlab.verifier.arrays import kernel
 from dcnlab.verifier.arrays.compiled import Store, fits
 from topos.arrays import Floats, Longs, Mask
@@ -95,18 +96,18 @@ def questions(scheme: Scheme) -> float:
 
 
 class Tabled:
-    """The compiled tables of a scheme, and the chains that follow from them.
+    """The compiled ``tables`` of a scheme, and the chains that follow from them.
 
     ``first`` is the link over which each plain host sends, ``usable`` the mask of the links that are up."""
 
-    def __init__(self, scheme: Scheme, cost: IntArray, usable: Mask, first: IntArray) -> None:
+    def __init__(self, tables: CompiledTables, cost: IntArray, usable: Mask, first: IntArray) -> None:
+        scheme = tables.scheme
         self._scheme, self._cost = scheme, cost
         fabric, adjacency = scheme.fabric, scheme.fabric.adjacency
         nodes = range(len(first), fabric.size)
-        scheme.prepare_tables(nodes)
+        tables.prepare(nodes)
         store = Store(fabric.size)
-        tables = {node: compile_table(scheme, node, scheme.known).entries for node in nodes}
-        store.add(tables, _may_return)
+        store.add({node: tables.of(node).entries for node in nodes}, _may_return)
         self._tables, self._behaviours = store.arrays()
         by_port = store.by_port.copy()
         by_port[: len(first)] = True
