@@ -26,8 +26,8 @@ def ps(json: JsonFlag = False) -> None:
         for row in rows:
             if not whole and ":" in controlled(row):
                 print(f"{row['name']}: controller {controlled(row)}")
-            if "stopped" in row:
-                print(row["stopped"])
+            if line := _said(row):
+                print(line)
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             if row.get("replaced"):
                 from dcnlab.lab.control import upgrade  # few labs are
@@ -69,11 +69,22 @@ def _release(row: dict[str, Any]) -> str:
     return str(row.get("version", "")).partition(" ")[0].partition("+")[0]
 
 
+def _said(row: dict[str, Any]) -> str:
+    """A line about a lab that does not answer as it should; empty for others."""
+    if row["state"] == "busy":
+        return f"{row['name']} does not answer yet: it works, or hangs; see `dcnlab doctor {row['name']}`"
+    if row["state"] == "ending":
+        return f"{row['name']} has ended, or is about to: the kernel still removes what it had"
+    return str(row.get("stopped") or row.get("problem", ""))
+
+
 def _state(row: dict[str, Any]) -> str:
     if not row["alive"]:
         return "stale"
     if "stopped" in row:
         return "stopped"
-    if "topology" not in row:
-        return "starting"
+    if "silent" in row:
+        return str(row["silent"])
+    if "problem" in row:
+        return "damaged"
     return "damaged" if row.get("ended") or row.get("damage") else "running"

@@ -1,6 +1,7 @@
 """The three processes that hold a lab (guard, init and session), as the machine's /proc shows them.
 
-One that is stopped answers nothing, and nobody inside the lab can say so.
+One that is stopped answers nothing, and nobody inside the lab can say so.  Session and guard say by their names
+in /proc how far the lab is, for those whom it does not answer.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from pathlib import Path
 _PROC = Path("/proc")
 _SESSION, _GUARDS = b"dcnlab.lab.session", (b"dcnlab.lab.emulation.sandbox", b"dcnlab.lab.machines")
 _CREDENTIALS = struct.Struct("=iII")
+#: Why a lab does not answer.
+STARTING, BUSY, ENDING = "starting", "busy", "ending"
+#: The names of a session that answers, and of a session or guard of a lab that ends.
+_SERVING_NAME, _ENDING_NAME = "dcnlab-serving", "dcnlab-ending"
 #: The state of a process that a signal has stopped.
 _STOPPED = "T"
 #: Its place among the fields of /proc's ``stat`` that come after the name.
@@ -75,6 +80,30 @@ def stopped(guard: int, *names: str) -> Holder | None:
     return next((one for one in holders(guard) if one.name in names and one.stopped), None)
 
 
+def announce_serving() -> None:
+    """Say of this process, a session, that it answers from now on."""
+    _announce(_SERVING_NAME)
+
+
+def announce_ending() -> None:
+    """Say of this process, a session or a guard, that its lab ends."""
+    _announce(_ENDING_NAME)
+
+
+def _announce(name: str) -> None:
+    with contextlib.suppress(OSError):  # a mounted /proc may be missing, or read-only
+        Path(f"/proc/self/task/{os.getpid()}/comm").write_text(name)
+
+
+def phase(guard: int) -> str:
+    """Why the lab of a guard does not answer; one whose guard was not found (0) has too many clients."""
+    chain = [guard, *(one.pid for one in holders(guard))] if guard else []
+    names = {named_state(pid)[0] for pid in chain}
+    if _ENDING_NAME in names or not all(map(_command, chain)):  # one that has ended has no command line
+        return ENDING
+    return BUSY if _SERVING_NAME in names or not guard else STARTING
+
+
 def release(guard: int) -> None:
     """Have a lab that is to end, end: continue a guard that is stopped, and kill the lab where a process in it
     is stopped."""
@@ -101,9 +130,15 @@ def kill(guard: int) -> bool:
 
 def state_of(pid: int) -> str:
     """The state of a process as /proc states it: ``T`` stopped, ``Z`` ended; empty when there is none."""
-    with contextlib.suppress(OSError, IndexError):
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
-    return ""
+    return named_state(pid)[1]
+
+
+def named_state(pid: int) -> tuple[str, str]:
+    """The first 15 characters of the name of a process, and its state; both empty when there is none."""
+    with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb", 0) as file:
+        before, _, after = file.read().decode(errors="replace").rpartition(")")
+        return before.partition("(")[2], after.split()[0]
+    return "", ""
 
 
 def began(pid: int) -> float:

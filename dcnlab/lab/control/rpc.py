@@ -183,6 +183,14 @@ class Disconnected(LabError):
     """The lab has disconnected before it answered: it has ended, or the client has left."""
 
 
+class Unanswered(LabError):
+    """The lab has not answered in time; its guard, where one was found."""
+
+    def __init__(self, text: str, guard: int) -> None:
+        super().__init__(text)
+        self.guard = guard
+
+
 #: Operations for which the session asks the guard, which is outside the lab.
 _BY_GUARD = frozenset({"attach", "detach"})
 
@@ -227,10 +235,12 @@ class Connection:
             try:
                 connection.connect(path)
             except BlockingIOError:
-                self._look_for_stop(holders.guard_at(path))
+                guard = holders.guard_at(path)
+                self._look_for_stop(guard)
                 if time.monotonic() > end:
                     connection.close()
-                    raise LabError(f"{self._lab} does not answer: too many requests wait") from None
+                    text = f"{self._lab} does not answer: too many requests wait"
+                    raise Unanswered(text, guard) from None
                 time.sleep(_POLL_INTERVAL)
             else:
                 connection.setblocking(True)
@@ -333,8 +343,10 @@ class Connection:
         while not watched.poll(1000 * max(0.0, min(look, end - time.monotonic()))):
             self._look_for_stop(self.peer)
             if time.monotonic() >= end:
+                guard = self.peer
                 self.close()
-                raise LabError(f"{self._lab} has not answered for {limit:g} s: see `dcnlab doctor {self._lab}`")
+                text = f"{self._lab} has not answered for {limit:g} s: see `dcnlab doctor {self._lab}`"
+                raise Unanswered(text, guard)
             look = _LOOK
         return True
 

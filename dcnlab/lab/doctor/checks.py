@@ -63,9 +63,10 @@ def examine_labs() -> list[Finding]:
 
 
 def _lab(running: runtime.LabSocket) -> Finding:
-    what, control = f"lab {running.name}", try_info(running.path).get("controller")
-    if control is None:
-        return Finding(what, "note", "being launched, or of another version of dcnlab")
+    what, info = f"lab {running.name}", try_info(running.path)
+    if (control := info.get("controller")) is None:
+        why = info.get("stopped") or info.get("problem") or info.get("silent") or "of another version of dcnlab"
+        return Finding(what, "note", str(why))
     connected = f"{control['connected']} of {control['switches']} switches connected"
     text = f"controller {control['controller']}, {connected}"
     return Finding(what, "note" if control["notes"] else "ok", text, "; ".join(control["notes"]))

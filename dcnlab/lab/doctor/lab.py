@@ -11,6 +11,12 @@ from dcnlab.lab.control.rpc import Connection, StoppedError
 from dcnlab.lab.methods.asking import try_info
 
 _PROC = Path("/proc")
+#: What is said of a lab that does not answer.
+_SILENT = {
+    holders.STARTING: "it is being launched",
+    holders.BUSY: "it works, or hangs",
+    holders.ENDING: "it ends, and the kernel removes what it had",
+}
 
 
 def examine_lab(name: str) -> list[str]:
@@ -27,10 +33,10 @@ def examine_lab(name: str) -> list[str]:
     problems = [one.said(name) for one in holders.holders(guard) if one.stopped]
     problems += _stopped_inside(guard)
     info = try_info(path)
-    if not info:
-        problems.append(
-            f"{name} does not answer: it is being launched, or hangs (log: {path.with_suffix('.log')})"
-        )
+    if "silent" in info:
+        problems.append(f"{name} does not answer: {_SILENT[info['silent']]} (log: {path.with_suffix('.log')})")
+    if "problem" in info:
+        problems.append(str(info["problem"]))
     return [*problems, *info.get("ended", ()), *info.get("damage", ())]
 
 

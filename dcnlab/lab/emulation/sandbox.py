@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest, OutsideWanted
+from dcnlab.lab.control import holders
 from hostagent.linux.mounts import (
     NODEV,
     NOSUID,
@@ -225,12 +226,14 @@ def _wait(init: int, lifeline: int, session: socket.socket, opened: Opened | Non
             broker = broker or _broker(session, init, opened)
             if not broker.answer():
                 watched.remove(session)
+                holders.announce_ending()
             elif broker.ended is not None:
                 code, patience = broker.ended, _REMOVAL
         else:
             watched.remove(lifeline)
             if not os.read(lifeline, 1):  # the lab is not detached
                 interrupted, patience = True, _REMOVAL
+                holders.announce_ending()
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     if ready:
         code = os.waitstatus_to_exitcode(os.waitpid(init, 0)[1]) & 0xFF

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from dcnlab.lab import log
 from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
-from dcnlab.lab.control import rpc
+from dcnlab.lab.control import holders, rpc
 from dcnlab.lab.coordinator.lab import Coordinator
 from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
@@ -89,6 +89,7 @@ def _coordinate(request: LaunchRequest, listener: socket.socket) -> int:
     exposing.start(lab, listening)
     report(LaunchReport(ready=True, seconds=lab.seconds, aacm=lab.configured))
     os.close(request.status)
+    holders.announce_serving()
     return _serve(lab, listener, request)
 
 

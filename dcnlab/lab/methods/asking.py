@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dcnlab.lab.contract.operation import Operation
-from dcnlab.lab.control import runtime
-from dcnlab.lab.control.rpc import Connection, Progress, StoppedError
+from dcnlab.lab.control import holders, runtime
+from dcnlab.lab.control.rpc import Connection, Disconnected, Progress, StoppedError, Unanswered
 from dcnlab.lab.errors import LabError
 
 A = TypeVar("A")
@@ -44,12 +44,17 @@ class Asking:
 
 
 def try_info(path: Path) -> Mapping[str, Any]:
-    """The result of ``info``; empty while the lab is being launched, and after its end; ``stopped``, a line, of
-    a lab whose session is."""
+    """The result of ``info``.  Of a lab that does not answer it is ``silent``: why (:func:`holders.phase`).
+
+    Of one whose session is stopped it is ``stopped``, of one that answers with an error ``problem``: a line."""
     try:
         with contextlib.closing(Connection(path, _INFO_TIMEOUT)) as connection:
             return dict(connection.call("info"))
     except StoppedError as error:
         return {"stopped": str(error)}
-    except LabError:
-        return {}
+    except Unanswered as error:
+        return {"silent": holders.phase(error.guard)}
+    except LabError as error:
+        if isinstance(error, Disconnected) or not path.exists():
+            return {"silent": holders.ENDING}
+        return {"problem": str(error)}

@@ -28,7 +28,7 @@ from controller.client import ControllerError
 from dcnlab.lab import log, naming
 from dcnlab.lab.contract.codec import decode_fields
 from dcnlab.lab.contract.launch import LaunchReport, LaunchRequest
-from dcnlab.lab.control import rpc, upgrade
+from dcnlab.lab.control import holders, rpc, upgrade
 from dcnlab.lab.coordinator.lab import Coordinator
 from dcnlab.lab.emulation import ssh_settings
 from dcnlab.lab.emulation.machine import programs
@@ -84,6 +84,7 @@ def main() -> None:
     answer = recording.answering(lab.perform, lab.journal)
     server = threading.Thread(target=rpc.serve, args=(listener, answer, lab.stop), daemon=True)
     server.start()
+    holders.announce_serving()
     code = 0
     if request.errors is not None:
         os.dup2(request.errors, 2)  # the programs of the prompt write to the user's terminal
@@ -91,6 +92,7 @@ def main() -> None:
         code = _in_foreground(lab, machine, answer, request)
     else:
         lab.stop.wait()
+    holders.announce_ending()
     lab.end()
     server.join()
     guard.tell_ended(code)

@@ -96,7 +96,7 @@ def test_a_lab_that_ends_while_it_is_asked_is_told_in_one_line(sockets: Path, li
         )
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.splitlines() == ["dcnlab: the lab ended before it answered"]
-        assert try_info(sockets / "gone.sock") == {}
+        assert try_info(sockets / "gone.sock") == {"silent": "ending"}
 
 
 def test_requests_may_be_longer_than_a_socket_holds(sockets: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_lab_that_is_being_launched_keeps_nobody_waiting(
         assert [runtime.in_use(path) for _ in range(3)] == [True] * 3
         assert [lab.alive for lab in runtime.labs()] == [True]
         monkeypatch.setattr(asking, "_INFO_TIMEOUT", 0.1)
-        assert try_info(path) == {}
+        assert try_info(path) == {"silent": "busy"}  # what listens is no guard
         assert path.exists()
 
 

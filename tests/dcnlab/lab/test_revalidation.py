@@ -1,4 +1,4 @@
-"""How often Open vSwitch looks at its cached flows, by the size of its shards."""
+"""How often Open vSwitch looks at its cached flows, by the ports of a lab."""
 
 import pytest
 
@@ -11,6 +11,6 @@ from topos import registry
     ("topology", "milliseconds"),
     [("bcube:4,1", 500), ("bcube:32,1", 500), ("bcube:4,4", 1250), ("bcube:8,3", 2000)],
 )
-def test_large_shards_look_less_often(topology: str, milliseconds: int) -> None:
-    """A look wakes a loop over all ports of a shard, of which large labs have more than 64."""
+def test_large_labs_look_less_often(topology: str, milliseconds: int) -> None:
+    """Each look wakes a loop over all ports of a shard."""
     assert openvswitch.revalidation(openvswitch.split(bridges(registry.fabric(topology)))) == milliseconds

@@ -28,7 +28,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.controller_choice import ControllerChoice
 
 PORTS_PER_SHARD = 64
-MAX_SHARDS = 32
+MAX_SHARDS = 64
 CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
@@ -39,7 +39,8 @@ _PATIENCE = 30
 #: with several controllers, whose roles are written then, too.
 _STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
 #: Milliseconds between looks at cached flows, Open vSwitch's and the most: each wakes a loop over all ports.
-_REVALIDATION_MS, _SLOWEST_REVALIDATION_MS = 500, 2000
+#: Up to so many ports in a lab Open vSwitch's own are kept.
+_REVALIDATION_MS, _SLOWEST_REVALIDATION_MS, _FEW_PORTS = 500, 2000, 2048
 #: The numbers of configurations: with all ports, and when the controller is connected.
 _WIRED, _CONNECTED = 1, 2
 #: The folder with a folder for each shard.
@@ -226,9 +227,9 @@ def prepare(
 
 
 def revalidation(shards: Sequence[Shard]) -> int:
-    """Milliseconds between two looks at cached flows: in proportion to the ports of a shard, within bounds."""
-    ports = max(sum(len(bridge.ports) for bridge in shard.bridges) for shard in shards)
-    return min(max(_REVALIDATION_MS, _REVALIDATION_MS * ports // PORTS_PER_SHARD), _SLOWEST_REVALIDATION_MS)
+    """Milliseconds between two looks at cached flows: in proportion to the ports of the lab, within bounds."""
+    ports = sum(len(bridge.ports) for shard in shards for bridge in shard.bridges)
+    return min(max(_REVALIDATION_MS, _REVALIDATION_MS * ports // _FEW_PORTS), _SLOWEST_REVALIDATION_MS)
 
 
 def _tls(files: Mapping[str, bytes]) -> dict[str, str]:

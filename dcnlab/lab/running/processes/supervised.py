@@ -11,12 +11,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 from controller.client import ControllerError, ControllerProcess
 from dcnlab.lab.control import upgrade
-from dcnlab.lab.control.holders import state_of
+from dcnlab.lab.control.holders import named_state, state_of
 from dcnlab.lab.emulation import launch, network
 from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.running import Running
@@ -131,7 +130,8 @@ class Daemon(SupervisedProcess):
     def pid(self) -> int | None:
         with contextlib.suppress(OSError, ValueError):
             pid = int((self.shard.rundir / f"{self.program}.pid").read_text())
-            if Path("/proc", str(pid), "comm").read_text().strip() == self.program and state_of(pid) != "Z":
+            name, state = named_state(pid)
+            if name == self.program and state != "Z":
                 return pid
         return None
 

@@ -9,10 +9,7 @@ user has stopped it.  The journal gets an event for each end and each restart.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import select
 import signal
 import threading
 import time
@@ -25,6 +22,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Alarm, ProcessEnded, ProcessRestarted, ProcessStopped
 from dcnlab.lab.running.processes import supervised
+from dcnlab.lab.running.processes.endings import Endings
 from dcnlab.lab.running.processes.supervised import Agent, AgentParent, Daemon, Forwarder, SupervisedProcess
 from topos.graph import LinkState
 
@@ -57,7 +55,7 @@ class Supervision:
     _changed: threading.Condition = field(default_factory=threading.Condition)
     #: Held while parts are started or ended.
     _working: threading.RLock = field(default_factory=threading.RLock)
-    _wake: int = field(default_factory=lambda: os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
+    _endings: Endings = field(default_factory=Endings)
     #: Why a part was not started again.
     _errors: dict[int, str] = field(default_factory=dict)
 
@@ -67,7 +65,7 @@ class Supervision:
 
     def wake(self) -> None:
         """Have the thread look at all parts now."""
-        os.eventfd_write(self._wake, 1)
+        self._endings.wake()
 
     def extend(self, parts: Iterable[SupervisedProcess]) -> None:
         """Supervise these parts too."""
@@ -80,10 +78,17 @@ class Supervision:
         """Wait until everything that has ended runs again, or that was given up; agents of single servers
         are not waited for."""
         with self._changed:
-            self._changed.wait_for(lambda: not any(map(self._pending, self._others)), timeout)
+            self._changed.wait_for(lambda: not self._pending(), timeout)
 
-    def _pending(self, part: SupervisedProcess) -> bool:
-        return part.due is not None if part.dead_since is not None else self.enabled and not part.alive
+    def _pending(self) -> bool:
+        """Whether something is to be started again: one question to the kernel about all that is watched."""
+        runs = self._endings.running()
+        return any(
+            part.due is not None
+            if part.dead_since is not None
+            else self.enabled and not (runs(part) or part.alive)
+            for part in self._others
+        )
 
     def unsettled(self) -> str:
         """The first process that is to run and does not, or whose end or stop was not noticed yet; empty if
@@ -273,19 +278,9 @@ class Supervision:
 
     def _wait(self) -> None:
         """Wait until a process ends, somebody wakes this thread, or something is due."""
-        watched = select.poll()
-        watched.register(self._wake, select.POLLIN)
-        handles = []
-        for part in self._others:
-            if part.dead_since is None and (ending := part.ending()) is not None:
-                handles.append(ending[0])
-                watched.register(*ending)
+        self._endings.renew(part for part in self._others if part.dead_since is None)
         due = min((part.due for part in self.parts if part.due is not None), default=float("inf"))
-        watched.poll(1000 * max(0.01, min(_LOOK, due - time.monotonic())))
-        for handle in handles:
-            os.close(handle)
-        with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(self._wake)
+        self._endings.wait(max(0.01, min(_LOOK, due - time.monotonic())))
 
 
 def _what(part: SupervisedProcess) -> str:
