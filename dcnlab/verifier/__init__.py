@@ -9,6 +9,7 @@
 - installed, agents: what switches hold and the agents' rule, together
 - watch: the same while that changes, entry by entry
 - files: tables in files, of any network
+- transfers, spaces: transfer functions of header space analysis, and which of their packets loop
 - updates: what packets can meet while tables change
 - sweep, forked: a scheme proved intact and after each of many failures, on all processors
 """

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from dcnlab.verifier import transfers
+from dcnlab.verifier import spaces, transfers
 from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives
 from dcnlab.verifier.checking import Check, Report
 from dcnlab.verifier.openflow import fields, reading
@@ -120,6 +120,11 @@ class Dumped:
             reports.append(Check(self, [0] * len(self.fabric.names)).pairs(starts))
         reports.append(Check(self).any_packet((*end, header) for end in self.edges() for header in every))
         return reports
+
+
+def check(tables: Dumped | transfers.Transfers) -> list[Report]:
+    """What is found in the tables of a folder.  TooMany if there are too many classes of packets."""
+    return tables.check() if isinstance(tables, Dumped) else [spaces.check(tables)]
 
 
 def read(folder: Path) -> Dumped | transfers.Transfers:

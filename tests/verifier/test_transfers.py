@@ -28,71 +28,81 @@ def test_any_table_of_transfer_functions_loops_where_single_packets_do(tmp_path:
         folder.mkdir()
         drawn = Drawn(seed)
         drawn.write(folder)
-        (report,) = files.read(folder).check()
+        (report,) = files.check(files.read(folder))
         circles = drawn.circles()
         looping += bool(circles)
-        assert {frozenset(one.path[one.path.index(one.path[-1]) :]) for one in report.violations} == circles
+        assert {drawn.circle(one.packet) for one in report.violations} == circles
         assert report.concerned.keys() == ({Fault.loop} if circles else set())
     assert 10 < looping < 60
 
 
 class Drawn:
-    """Three routers with rules over the last three bits of a VLAN and of a destination, in 48 bits."""
+    """Three routers with rules over four bits of a VLAN and three of a destination, in headers of 48 bits.
+
+    Rules write the last three of the VLAN's bits, never the first; some are for one of the two ports only."""
 
     def __init__(self, seed: int) -> None:
         draw = Random(seed)
         self.ins = {router: (10 * router + 1, 10 * router + 2) for router in (1, 2, 3)}
         self.rules = [
-            (router, self._match(draw, 0.3), self._match(draw, 0.5), draw.choice(("", "000", "001", "110")),
-             10 * router + draw.choice((5, 6)) if draw.random() < 0.85 else 0)
-            for router in self.ins for _ in range(5)
+            (
+                router, draw.choice(((0, 1), (0, 1), (0,), (1,))),
+                self._match(draw, 4, 0.3), self._match(draw, 3, 0.5), draw.choice(("", "000", "001", "110")),
+                10 * router + draw.choice((5, 6)) if draw.random() < 0.85 else 0,
+            )
+            for router in self.ins for _ in range(7)
         ]  # fmt: skip
         #: From the ports by which packets leave to those by which they arrive; 26 and 36 lead outside.
         self.links = {15: 21, 16: 31, 25: 11, 35: 22}
 
     @staticmethod
-    def _match(draw: Random, tested: float) -> str:
-        return "".join(draw.choice("01") if draw.random() < tested else "x" for _ in range(3))
+    def _match(draw: Random, bits: int, tested: float) -> str:
+        return "".join(draw.choice("01") if draw.random() < tested else "x" for _ in range(bits))
 
     def write(self, folder: Path) -> None:
         for router, ins in self.ins.items():
             lines = []
-            for rank, (at, vlan, to, change, out) in enumerate(self.rules):
+            for rank, (at, ports, vlan, to, change, out) in enumerate(self.rules):
                 if at != router:
                     continue
                 kept, into = (
                     ("1" * 13 + "000" + "1" * 32, "0" * 13 + change + "0" * 32) if change else ("None",) * 2
                 )
-                match = "x" * 13 + vlan + "x" * 29 + to
+                match = "x" * 12 + vlan + "x" * 29 + to
                 kind, outs = "rw" if change else "fwd", out or ""
-                lines.append(
-                    f"{kind}$[{ins[0]}, {ins[1]}]${match}${kept}${into}$None$None$[{outs}]$#$#$$$r{rank}$"
-                )
+                given = ", ".join(str(ins[port]) for port in ports)
+                lines.append(f"{kind}$[{given}]${match}${kept}${into}$None$None$[{outs}]$#$#$$$r{rank}$")
             (folder / f"r{router}.tf").write_text("\n".join(lines))
         links = [f"link$[{a}]$None$None$None$None$None$[{b}]$#$#$$$_$" for a, b in self.links.items()]
         (folder / "topology.tf").write_text("\n".join(links))
 
-    def circles(self) -> set[frozenset[str]]:
+    def circles(self) -> set[frozenset[str] | None]:
         """The routers of each circle that some packet which enters from outside comes to, packet by packet."""
-        circles = set()
         outside = {port for ports in self.ins.values() for port in ports} - set(self.links.values())
-        for port, vlan, to in product(sorted(outside), range(8), range(8)):
-            seen, here = list[tuple[int, int]](), (port, vlan)
-            while here not in seen:
-                seen.append(here)
-                after = self._after(*here, to)
-                if after is None:
-                    break
-                here = after
-            else:
-                circles.add(frozenset(f"r{at // 10}" for at, _ in seen[seen.index(here) :]))
-        return circles
+        every = product(sorted(outside), range(16), range(8))
+        return {self._round(port, vlan, to) for port, vlan, to in every} - {None}
+
+    def circle(self, packet: str) -> frozenset[str] | None:
+        """The routers of the circle that a packet of a violation comes to."""
+        header, _, _, port, *_ = packet.replace(",", "").split()
+        return self._round(int(port), int(header[12:16], 2), int(header[-3:], 2))
+
+    def _round(self, port: int, vlan: int, to: int) -> frozenset[str] | None:
+        seen, here = list[tuple[int, int]](), (port, vlan)
+        while here not in seen:
+            seen.append(here)
+            after = self._after(*here, to)
+            if after is None:
+                return None
+            here = after
+        return frozenset(f"r{at // 10}" for at, _ in seen[seen.index(here) :])
 
     def _after(self, port: int, vlan: int, to: int) -> tuple[int, int] | None:
-        for router, tests, targets, change, out in self.rules:
-            fits = all(m in (b, "x") for m, b in zip(tests + targets, f"{vlan:03b}{to:03b}", strict=True))
-            if router == port // 10 and fits:
-                return (self.links[out], int(change, 2) if change else vlan) if out in self.links else None
+        for router, ports, tests, targets, change, out in self.rules:
+            fits = all(m in (b, "x") for m, b in zip(tests + targets, f"{vlan:04b}{to:03b}", strict=True))
+            if port in (self.ins[router][one] for one in ports) and fits:
+                into = vlan & 8 | int(change, 2) if change else vlan
+                return (self.links[out], into) if out in self.links else None
         return None
 
 
@@ -104,10 +114,10 @@ GIVEN = [Path(folder) for folder in os.environ.get("DCNLAB_HASSEL", "").split(":
 def test_tables_of_whole_networks_are_checked_and_their_loops_are_those_of_their_rules(folder: Path) -> None:
     model = files.read(folder)
     assert isinstance(model, Transfers)
-    (report,) = model.check()
+    (report,) = files.check(model)
     assert report.checked > 10_000
     for violation in report.violations:
-        header, port = violation.packet.split(" at port ")
+        header, _, _, port, *_ = violation.packet.replace(",", "").split()
         assert loops(folder, int(port), header)
 
 

@@ -143,7 +143,7 @@ def _files(folder: str, json: bool) -> None:
 
     try:
         with working("verifying"):
-            reports = files.read(Path(folder)).check()
+            reports = files.check(files.read(Path(folder)))
     except (Unreadable, TooMany) as error:
         raise UsageError(str(error)) from error
     held = all(report.held for report in reports)
