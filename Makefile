@@ -66,7 +66,7 @@ test-ordinary: test-packages $(VENV)/.dev ## by root: all labs once more, as an 
 	@$(BIN)/python -m tests.ordinary $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup -m lab
 
 catalogue: packages $(VENV)/.dev ## every compatible pair of topology and scheme: all fast tests of it, and a lab (8 minutes)
-	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 -m 'not lab and not vm' tests/addressing tests/controller tests/hostagent tests/oracle tests/verifier tests/evaluator/routing
+	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 -m 'not lab and not vm' tests/addressing tests/controller tests/hostagent tests/oracle tests/dcnlab/verifier tests/dcnlab/evaluator/routing
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/launch/test_catalogue.py
 
 examples: packages $(VENV)/.dev ## run every example of docs/examples.md, one after the other

@@ -10,8 +10,8 @@ partners.  If a smaller partner word reached one of v's states, replacing that p
 smaller word for the same element.  v is at most one letter longer or shorter than u, so padding occurs at
 the last letter only.
 
-(The paper's Algorithm 4 takes the first transition instead of all; tests/automata/test_reduction.py shows
-where that fails.)
+(The paper's Algorithm 4 takes the first transition instead of all;
+tests/addressing/automata/test_reduction.py shows where that fails.)
 """
 
 from __future__ import annotations

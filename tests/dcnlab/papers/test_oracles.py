@@ -119,7 +119,7 @@ WITH_INDEPENDENT = sorted(name for name, rows in RECORDED.items() if any(row.ind
 def test_published_and_measured_values_do_not_come_from_an_oracle(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With all others, where nothing else measures them again (:mod:`tests.papers.test_reproduction_doc`)."""
+    """With all others, where :mod:`tests.dcnlab.papers.test_reproduction_doc` does not measure them again."""
     measure = FEW.get(name, experiments()[name].measure)
     fresh = with_wrong_oracles(RECORDED[name], measure, monkeypatch)
     if name not in FEW:

@@ -15,7 +15,7 @@ from dcnlab.verifier.sweep import Failure, Proofs, Question, outcome
 from tests.addressing.cases import bound, covering, pairs
 from topos.graph import LinkState
 
-_DOCUMENT = Path(__file__).parents[2] / "docs" / "catalogue.md"
+_DOCUMENT = Path(__file__).parents[3] / "docs" / "catalogue.md"
 _ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \| .*\|$", re.MULTILINE)
 #: More classes of packets than this are left to `make catalogue`'s machine.
 _CLASSES = 600

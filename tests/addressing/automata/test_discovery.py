@@ -12,7 +12,7 @@ import pytest
 from addressing.automata.discovery import discover
 from addressing.automata.group import of_table
 from addressing.automata.presentations import of_family
-from tests.automata.oracles import family
+from tests.addressing.automata.oracles import family
 from tests.lab.lines import dcnlab
 
 

@@ -19,7 +19,7 @@ from dcnlab.evaluator.optimum.problem import Demands, Network, Problem, all_to_a
 from dcnlab.evaluator.optimum.restricted import Limit, read_limit
 from dcnlab.evaluator.optimum.solve import Optimum, solve
 from dcnlab.traffic.patterns import traffic
-from tests.evaluator.traffic.certificate import certify
+from tests.dcnlab.evaluator.traffic.certificate import certify
 from topos.fabric import Fabric
 from topos.graph import NONE
 from topos.registry import fabric

@@ -334,7 +334,7 @@ def test_a_map_has_straight_links_names_and_a_coast(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spec", EXAMPLES)
 def test_every_family_has_a_thumbnail_in_the_catalogue(spec: str) -> None:
     name = spec.partition(":")[0]
-    folder = Path(__file__).parents[3] / "docs"
+    folder = Path(__file__).parents[4] / "docs"
     assert f"![{spec}](images/families/{name}.svg)" in (folder / "catalogue.md").read_text()
     root = ElementTree.fromstring((folder / "images" / "families" / f"{name}.svg").read_text())
     shapes = [one for group in root if group.get("class") == "names" for one in group]

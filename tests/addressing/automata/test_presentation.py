@@ -15,8 +15,8 @@ from addressing.automata.differences import automaton
 from addressing.automata.group import GroupError
 from addressing.automata.presentations import Presentation
 from addressing.automata.structure import EQUAL, multiplier
-from tests.automata.oracles import CASES, SMALL, family, group
-from tests.automata.test_differences import transitions
+from tests.addressing.automata.oracles import CASES, SMALL, family, group
+from tests.addressing.automata.test_differences import transitions
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 

@@ -13,7 +13,7 @@ from dcnlab.verifier.openflow import reading
 from dcnlab.verifier.openflow.tables import Entry
 from dcnlab.verifier.watch import Watch
 from tests.addressing.cases import bound
-from tests.verifier.test_installed import lines, network
+from tests.dcnlab.verifier.test_installed import lines, network
 
 CASES = [
     ("fattree:4", "shortest"), ("fattree:4", "ecmp"), ("fattree:4", "twolevel"), ("random:6,3,hosts=1", "tz"),

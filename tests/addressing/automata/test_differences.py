@@ -9,7 +9,7 @@ import pytest
 from addressing.automata import orders
 from addressing.automata.differences import Diff, automaton, differences
 from addressing.automata.group import of_graph
-from tests.automata.oracles import CASES, definition15, family, group
+from tests.addressing.automata.oracles import CASES, definition15, family, group
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 

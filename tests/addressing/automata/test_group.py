@@ -11,7 +11,7 @@ import pytest
 from addressing.automata.acceptor import DEAD, of_group
 from addressing.automata.coding import Coding
 from addressing.automata.group import GroupError
-from tests.automata.oracles import CASES, family, group, normal_forms, of_elements, steps
+from tests.addressing.automata.oracles import CASES, family, group, normal_forms, of_elements, steps
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 

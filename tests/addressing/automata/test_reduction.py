@@ -16,7 +16,7 @@ from addressing.automata.differences import Diff, automaton
 from addressing.automata.group import Word
 from addressing.automata.kernels import ReverseDiff
 from addressing.automata.reduction import Reducer
-from tests.automata.oracles import CASES, SMALL, group, normal_forms
+from tests.addressing.automata.oracles import CASES, SMALL, group, normal_forms
 
 every_case = pytest.mark.parametrize(("spec", "order"), CASES)
 

@@ -13,7 +13,7 @@ from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from addressing.table import compile_table
-from tests.automata.oracles import family, normal_forms
+from tests.addressing.automata.oracles import family, normal_forms
 from tests.lab.lines import dcnlab
 from tests.topos.graphs import graph
 from topos.registry import fabric

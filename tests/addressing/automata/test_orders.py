@@ -10,7 +10,7 @@ from addressing.automata import orders
 from addressing.automata.differences import differences
 from addressing.automata.group import Group, of_graph
 from addressing.automata.sizes import measure
-from tests.automata.oracles import SMALL, family, group
+from tests.addressing.automata.oracles import SMALL, family, group
 from topos.family import ParameterError
 
 

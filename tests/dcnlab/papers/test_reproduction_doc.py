@@ -15,7 +15,7 @@ from dcnlab.papers.claim import Claim, Independent, Reading, Result, Row
 from dcnlab.papers.registry import PAPERS_HEADER, cells, experiments, judged, markdown, papers, run, totals
 from dcnlab.papers.sentences import PAPERS, Judged, counts, sentences
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reproduction.md"
 #: Each takes longer than all others together.
 SLOW = {
     "borel-fig4",
@@ -44,7 +44,7 @@ FIRST = {
     "wmgr-trade-offs": 13,
 }  # fmt: skip
 RECORDED = record.load(record.RECORD)
-#: Those that tests/papers/test_oracles.py measures again, with wrong oracles: all values but theirs.
+#: Those that tests/dcnlab/papers/test_oracles.py measures again, with wrong oracles: all values but theirs.
 INDEPENDENT = {name for name, rows in RECORDED.items() if any(row.independent for row in rows)}
 RESULTS = {name: Result(rows) for name, rows in RECORDED.items()}
 

@@ -37,7 +37,7 @@ from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
 from dcnlab.evaluator.reporting.plots import alt_text, save, svg
 from dcnlab.evaluator.reporting.tables import write_csv, write_parquet
 from dcnlab.evaluator.statistics import interval, is_share
-from tests.evaluator.dawdling import dawdle
+from tests.dcnlab.evaluator.dawdling import dawdle
 from tests.ovs import poll
 from topos.registry import parse
 from topos.spec import SpecError
