@@ -14,6 +14,7 @@ evaluate.py     time of offline evaluations
 fidelity.py     verdicts on measurements, compared with figures of the idle machine
 first.py        ten figures that a user asks for first, beside those of stock Mininet
 flows.py        one and eight flows, in user space, with either fast path, and both
+forms.py        vectorised forms of schemes, compared with evaluation without them
 hashing.py      completion times of hashed flows in a lab, beside those offline
 install.py      installation of flow entries, compared with ovs-ofctl
 isolate.py      launch and programs in hosts, with and without isolation

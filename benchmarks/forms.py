@@ -1,17 +1,20 @@
 """The vectorised forms of schemes beside the schemes themselves, as a user's own scheme is evaluated.
 
-    python -m benchmarks.forms [--only SCHEME] [--limit SECONDS] [--json]
+    python -m benchmarks.forms [--only SCHEME] [--functions] [--limit SECONDS] [--json]
 
 Each module of ``dcnlab/evaluator/routing/vector`` states a scheme a second time, for speed.  Here one
-evaluation of all pairs of a network of some thousand nodes runs with all functions of the module, without any,
-and without each of them alone; then one of a sample of pairs of a network of a hundred thousand.  Every run has
-a process of its own, after a small evaluation that loads the compiled code, and ends after ``--limit`` seconds.
-Time is processor time.  A function that saves less than two thirds in all of them is not worth its lines.
+evaluation of all pairs of a network of some thousand nodes runs with the module and without it.  A module that
+saves less than two thirds is not worth its lines.  With ``--functions``, it runs without each of the module's
+functions too, and so does a sample of pairs of a network of a hundred thousand nodes.
+
+Every run has a process of its own, after a small evaluation that loads the compiled code, and ends after
+``--limit`` seconds.  Times are of the processor.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import json
 import multiprocessing
@@ -84,6 +87,8 @@ FUNCTIONS = (
     "table_counts", "always_shortest", "symmetric", "few_steps",
 )  # fmt: skip
 LIMIT = 120.0
+#: Processor seconds of one evaluation without these functions.
+Run = Callable[[Sequence[str]], float | None]
 
 
 def functions_of(scheme: str) -> list[str]:
@@ -102,7 +107,7 @@ def _evaluated(scheme: str, spec: str, pairs: str, without: Sequence[str], answe
     answer.send(time.process_time() - begun)
 
 
-def seconds(scheme: str, spec: str, pairs: str, without: Sequence[str], limit: float) -> float | None:
+def seconds(scheme: str, spec: str, pairs: str, without: Sequence[str], *, limit: float) -> float | None:
     """Processor seconds of one evaluation; None where it does not end within ``limit``, or with an error."""
     ours, its = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("spawn")
@@ -118,19 +123,15 @@ def seconds(scheme: str, spec: str, pairs: str, without: Sequence[str], limit: f
         process.join()
 
 
-def measured(scheme: str, spec: str, pairs: str, limit: float) -> dict[str, float | None]:
-    """Processor seconds with the module, without it, and without each of its functions."""
-    run: Callable[[Sequence[str]], float | None] = lambda without: seconds(scheme, spec, pairs, without, limit)  # noqa: E731
-    functions = functions_of(scheme)
-    times = {"with all": run(()), "with none": run(FUNCTIONS)}
-    if len(functions) > 1:
-        times |= {f"without {name}": run([name]) for name in functions}
-    return times
+def measured(scheme: str, left_out: Sequence[str], run: Run) -> dict[str, float | None]:
+    """Processor seconds with the module, without it, and without each function of ``left_out``."""
+    times = {"with it": run(()), "without it": run(FUNCTIONS)}
+    return times | {f"without {name}": run([name]) for name in left_out}
 
 
 def show(scheme: str, spec: str, times: dict[str, float | None]) -> None:
     """Print the times of a scheme, each as a multiple of the first."""
-    whole = times["with all"]
+    whole = times["with it"]
     for title, spent in times.items():
         ratio = f"{spent / whole:8.1f}" if spent and whole else ""
         text = f"{spent:9.2f}" if spent is not None else f"{'-':>9}"
@@ -141,18 +142,25 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.forms")
     parser.add_argument("--only", choices=SCHEMES)
+    parser.add_argument(
+        "--functions", action="store_true", help="without each function too, and large networks"
+    )
     parser.add_argument("--limit", type=float, default=LIMIT)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     every = {}
     if not options.json:
         print(f"{'scheme':16}{'network':32}{'module':24}{'CPU s':>9}{'times':>8}")
-    for networks, pairs in ((SCHEMES, "servers"), (LARGE, SAMPLE)):
-        for scheme, spec in networks.items():
-            if options.only in (None, scheme):
-                every[f"{scheme} {spec}"] = times = measured(scheme, spec, pairs, options.limit)
-                if not options.json:
-                    show(scheme, spec, times)
+    networks = [(SCHEMES, "servers")] + ([(LARGE, SAMPLE)] if options.functions else [])
+    for scheme, spec, pairs in (
+        (scheme, spec, pairs) for specs, pairs in networks for scheme, spec in specs.items()
+    ):
+        if options.only in (None, scheme):
+            run = functools.partial(seconds, scheme, spec, pairs, limit=options.limit)
+            left_out = functions_of(scheme) if options.functions else []
+            every[f"{scheme} {spec}"] = times = measured(scheme, left_out, run)
+            if not options.json:
+                show(scheme, spec, times)
     if options.json:
         print(json.dumps(every))
 

@@ -6,8 +6,10 @@ Only the few commands that the fast path needs; see the manual page for the attr
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
+import signal
 import struct
 import sys
 
@@ -22,6 +24,8 @@ _SYSCALLS = {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 _ATTRIBUTES = 128
 #: Room for the verifier's log when a program is refused, bytes.
 _LOG_SIZE = 1 << 18
+#: How often a program is loaded that the kernel did not check to its end, because the process was stopped.
+_ATTEMPTS = 5
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -81,15 +85,31 @@ def _load(kind: int, code: bytes) -> int:
     licence = ctypes.create_string_buffer(b"Apache-2.0")
     head = (kind, len(code) // 8, _address(code), ctypes.addressof(licence))
     try:
-        return _bpf(_PROG_LOAD, struct.pack("=IIQQIIQ", *head, 0, 0, 0))
+        return _checked(struct.pack("=IIQQIIQ", *head, 0, 0, 0))
     except BpfError as error:
         log = ctypes.create_string_buffer(_LOG_SIZE)
         try:
-            return _bpf(_PROG_LOAD, struct.pack("=IIQQIIQ", *head, 1, _LOG_SIZE, ctypes.addressof(log)))
+            return _checked(struct.pack("=IIQQIIQ", *head, 1, _LOG_SIZE, ctypes.addressof(log)))
         except BpfError:
             lines = log.value.decode(errors="replace").strip().splitlines()
             reason = lines[-2] if len(lines) > 1 else error.strerror
             raise BpfError(error.errno, f"the kernel refuses the fast path: {reason}") from None
+
+
+def _checked(attributes: bytes) -> int:
+    """Load a program; where a signal comes the kernel gives up checking it, so that signals wait."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    attempts = _ATTEMPTS
+    try:
+        while True:
+            try:
+                return _bpf(_PROG_LOAD, attributes)
+            except BpfError as error:
+                attempts -= 1
+                if error.errno != errno.EAGAIN or not attempts:
+                    raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _bpf(command: int, attributes: bytes) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import random
+import signal
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -219,6 +220,24 @@ def test_an_interface_belongs_to_one_server() -> None:
     with pytest.raises(bpf.BpfError):
         tables.claim(1, {1: 6})
     tables.close()
+
+
+def test_programs_are_loaded_also_while_signals_come() -> None:
+    came = 0
+
+    def count(*_: object) -> None:
+        nonlocal came
+        came += 1
+
+    before = signal.signal(signal.SIGALRM, count)
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+    try:
+        while came < 10:
+            LabTables.open(16, Shape(False, False, False)).close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert signal.SIGALRM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_full_tables_leave_packets_to_the_agent_until_old_decisions_go() -> None:
