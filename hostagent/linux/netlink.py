@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -10,7 +11,7 @@ import struct
 import sys
 import time
 from array import array
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Self
 
@@ -48,6 +49,8 @@ _TRAFFIC = struct.Struct("=BxxxiIII")
 _NEWQDISC, _NEWTFILTER, _EXCLUSIVE, _ROOT = 36, 44, 0x200, 0xFFFFFFFF
 _CLSACT_HANDLE, _CLSACT_PARENT, _INGRESS, _EGRESS = 0xFFFF0000, 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
 _TCA_KIND, _TCA_OPTIONS, _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _DIRECT_ACTION = 1, 2, 6, 7, 8, 1
+#: The attribute that names a block, and the interface index of filters of a block, whose parent it is.
+_TCA_INGRESS_BLOCK, _ANY_OF_BLOCK = 13, -1
 _ETH_P_ALL = 0x0003
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 _OF_INTERFACE = frozenset({_IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE, _IFLA_AF_SPEC})
@@ -203,17 +206,51 @@ class Netlink(_Socket):
 
         The program stays with the interface after this process has ended.
         """
-        qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
         with contextlib.suppress(FileExistsError):
-            self._request(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0"))
+            self._add_clsact(index)
+        self._add_filter(index, _INGRESS if ingress else _EGRESS, program, preference)
+
+    def attach_ingress(self, indices: Iterable[int], program: int, block: int) -> None:
+        """Run a BPF program on what arrives at any of these interfaces; those of them that do not exist are
+        left out.
+
+        They share one block of filters, which has a number of its own in their namespace.  For each block the
+        kernel looks through a list of all that the machine has.
+        """
+        shared = False
+        for index in indices:
+            try:
+                self._add_clsact(index, _attribute(_TCA_INGRESS_BLOCK, struct.pack("=I", block)))
+                shared = True
+            except FileExistsError:
+                shared |= not self._add_own_filter(index, program)
+            except OSError as error:
+                if error.errno != errno.ENODEV:
+                    raise
+        if shared:
+            self._add_filter(_ANY_OF_BLOCK, block, program)
+
+    def _add_own_filter(self, index: int, program: int) -> bool:
+        """Add a filter to an interface, unless it shares a block or is gone; whether it shares none."""
+        try:
+            self._add_filter(index, _INGRESS, program)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.ENODEV):
+                raise
+            return error.errno == errno.ENODEV
+        return True
+
+    def _add_clsact(self, index: int, attributes: bytes = b"") -> None:
+        qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
+        self._request(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0") + attributes)
+
+    def _add_filter(self, index: int, parent: int, program: int, preference: int = 1) -> None:
         options = (
             _attribute(_TCA_BPF_FD, struct.pack("=I", program))
             + _attribute(_TCA_BPF_NAME, b"dcnlab\0")
             + _attribute(_TCA_BPF_FLAGS, struct.pack("=I", _DIRECT_ACTION))
         )
-        priority_and_protocol = preference << 16 | socket.htons(_ETH_P_ALL)
-        parent = _INGRESS if ingress else _EGRESS
-        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, priority_and_protocol)
+        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, preference << 16 | socket.htons(_ETH_P_ALL))
         body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)
         self._request(_NEWTFILTER, _CREATE | _REPLACE, body)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import socket
 import struct
@@ -145,7 +146,7 @@ def open_devices(
                 disable_segmentation_offload(tun)
                 for name in ports.values():
                     compute_checksums(name)
-            ipv6 = ipv6 and _CONF.is_dir()
+            ipv6 = ipv6 and _kernel_has_ipv6()
             if existing[TUN_NAME].speaks_ipv6:
                 (_CONF / "all" / _DISABLED).write_text("1")
             if ipv6:
@@ -196,6 +197,12 @@ def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[in
     except OSError:  # no clsact, no cls_bpf, an index that is not unique: the agent forwards alone
         return False
     return True
+
+
+@functools.cache
+def _kernel_has_ipv6() -> bool:
+    """Once per process: in each further namespace a name in /proc/sys takes longer to look up."""
+    return _CONF.is_dir()
 
 
 @contextlib.contextmanager

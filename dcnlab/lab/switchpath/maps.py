@@ -23,6 +23,8 @@ from hostagent.linux.netlink import Netlink
 #: Entries of a lab: the map takes memory for those that it has.
 _MAX_ENTRIES = 1 << 20
 _SO_ATTACH_BPF = 50
+#: The number of the block of filters that the ports in a namespace share.
+_BLOCK = 220
 #: Removed entries of a switch whose counters are kept.
 _MAX_REMOVED = 4096
 
@@ -78,12 +80,7 @@ class SwitchMaps:
         An interface that gets its first one sends nothing for a moment: the kernel replaces its queues.
         """
         with Netlink() as netlink:
-            for index in interfaces:
-                try:
-                    netlink.attach_classifier(index, self.classifier, ingress=True)
-                except OSError as error:
-                    if error.errno != errno.ENODEV:  # a host has removed it
-                        raise
+            netlink.attach_ingress(interfaces, self.classifier, _BLOCK)
 
     def attach_filter(self, handle: socket.socket) -> None:
         """Attach the filter to the packet socket of a port whose interface has the classifier."""
