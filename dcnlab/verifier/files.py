@@ -17,8 +17,9 @@ from dcnlab.verifier import spaces, transfers
 from dcnlab.verifier.atoms import Predicate, Preimage, closed, representatives
 from dcnlab.verifier.checking import Check, Report
 from dcnlab.verifier.openflow import fields, reading
-from dcnlab.verifier.openflow.pipeline import Sent, ToController, changes, decisive, process
+from dcnlab.verifier.openflow.pipeline import Sent, ToController, changes, process
 from dcnlab.verifier.openflow.tables import PortState, Switch
+from dcnlab.verifier.openflow.verdicts import decisive, why_lost
 from dcnlab.verifier.search import Ending, Kind, Step
 from dcnlab.verifier.transfers import MOST, Names, Unreadable
 from topos.graph import ALL_UP, LinkState
@@ -53,13 +54,10 @@ class Dumped:
         """What a switch does with a packet."""
         node, port, header = place
         return tuple(
-            tuple(self._copied(node, copy) for copy in copies) or (Ending(Kind.lost, node, self._why(place)),)
+            tuple(self._copied(node, copy) for copy in copies)
+            or (Ending(Kind.lost, node, why_lost(self.switches[node], port, header)),)
             for copies in process(self.switches[node], port, header)
         )
-
-    def _why(self, place: Place) -> str:
-        matched = decisive(self.switches[place[0]], place[1], place[2])
-        return "its entry names no port that is up" if matched else "no entry matches"
 
     def _copied(self, node: int, copy: object) -> Place | Ending:
         if isinstance(copy, ToController):

@@ -19,10 +19,10 @@ from dcnlab.verifier.openflow.pipeline import (
     Sent,
     ToController,
     changes,
-    decisive,
     process,
 )
 from dcnlab.verifier.openflow.tables import Switch
+from dcnlab.verifier.openflow.verdicts import decisive, why_lost
 from dcnlab.verifier.search import Ending, Kind, Step
 from hostagent.forwarding.framing import Framing
 from topos.fabric import Fabric
@@ -183,9 +183,7 @@ class Installed:
 
     @staticmethod
     def _dropped(node: int, switch: Switch, port: int, header: int) -> tuple[Ending, ...]:
-        matched = decisive(switch, port, header)
-        reason = "its entry names no port that is up" if matched else "no entry matches"
-        return (Ending(Kind.lost, node, reason),)
+        return (Ending(Kind.lost, node, why_lost(switch, port, header)),)
 
     def _copied(self, node: int, copy: Copy) -> Place | Ending:
         if isinstance(copy, Sent):

@@ -139,13 +139,17 @@ class Draw:
             )
         )
 
-    def group(self, number: int) -> str:
+    def group(self, number: int, others: int = 0) -> str:
+        """A group; buckets may name some of so many other ones, or one that is missing."""
         kind = self.random.choice(("all", "indirect", "ff"))
         buckets = []
         for _ in range(1 if kind == "indirect" else self.random.randrange(1, 4)):
             watch = f"watch_port:{self.random.choice(PORTS)}," if kind == "ff" else ""
             change = f"set_field:{self.mac()}->eth_dst," if self.random.random() < 0.3 else ""
-            buckets.append(f"bucket={watch}actions={change}output:{self.random.choice(PORTS)}")
+            towards = f"output:{self.random.choice(PORTS)}"
+            if others and self.random.random() < 0.4:
+                towards = f"group:{self.random.randrange(others + 1)}"
+            buckets.append(f"bucket={watch}actions={change}{towards}")
         return f"group_id={number},type={kind},{','.join(buckets)}"
 
     def packet(self) -> int:
@@ -172,6 +176,9 @@ def install(ovs: PrivateOvs, draw: Draw) -> Switch:
     groups = draw.random.randrange(4)
     for number in range(groups):
         ovs.ofctl("add-group", BRIDGE, draw.group(number))
+    again = Draw(draw.random.randrange(1 << 20))
+    for number in range(groups):  # they may name each other, in circles too
+        ovs.ofctl("mod-group", BRIDGE, again.group(number, groups))
     lines = []
     for table in range(3):
         matches = [draw.match(table) for _ in range(12)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as codec
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -20,8 +21,8 @@ from dcnlab.cli.parameters.pairs import say_pairs
 from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
-from dcnlab.lab.control.rpc import Disconnected
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.control.rpc import Absent, Disconnected
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.measurement.verify import Verify
 from dcnlab.lab.options.config import resolve
 from dcnlab.verifier.sweep import Question
@@ -161,17 +162,28 @@ def _files(folder: str, json: bool) -> None:
 def _follow(lab: Lab, wanted: Verify, json: bool) -> None:
     """Print each violation that comes or goes, until the lab ends; with --json one object a line."""
     known: dict[tuple[str, ...], FoundViolation] = {}
-    with contextlib.suppress(Disconnected, KeyboardInterrupt):
+    with contextlib.suppress(Disconnected, Absent, KeyboardInterrupt):
         while True:
-            violations = {_identity(one): one for one in lab.measure(wanted).found}
-            for key, one in violations.items():
-                if key not in known:
-                    _say("comes", one, json)
-            for key, one in known.items():
-                if key not in violations:
-                    _say("goes", one, json)
-            known = violations
+            if (violations := _violations(lab, wanted)) is not None:
+                for key, one in violations.items():
+                    if key not in known:
+                        _say("comes", one, json)
+                for key, one in known.items():
+                    if key not in violations:
+                        _say("goes", one, json)
+                known = violations
             time.sleep(_PAUSE)
+
+
+def _violations(lab: Lab, wanted: Verify) -> dict[tuple[str, ...], FoundViolation] | None:
+    """What is violated now; None, with a line, where a switch was away or tables changed all the time."""
+    try:
+        return {_identity(one): one for one in lab.measure(wanted).found}
+    except (Disconnected, Absent, UsageError):
+        raise
+    except LabError as error:
+        print(f"dcnlab: {error}; trying again", file=sys.stderr, flush=True)
+        return None
 
 
 def _identity(one: FoundViolation) -> tuple[str, ...]:
@@ -184,7 +196,8 @@ def _say(what: str, one: FoundViolation, json: bool) -> None:
         print(codec.dumps({"event": what, "at": time.time(), **asdict(one)}), flush=True)
         return
     clock = time.strftime("%H:%M:%S")
-    where = f"{one.kind} by {' '.join(one.path)}: {one.reason} ({len(one.pairs)} pairs)"
+    pairs = f"{len(one.pairs)} pair{'s' * (len(one.pairs) != 1)}"
+    where = f"{one.kind} by {' '.join(one.path)}: {one.reason} ({pairs})"
     print(f"{clock} {what:6} {where}", flush=True)
 
 

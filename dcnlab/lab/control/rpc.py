@@ -183,6 +183,10 @@ class Disconnected(LabError):
     """The lab has disconnected before it answered: it has ended, or the client has left."""
 
 
+class Absent(LabError):
+    """There is no such lab: it has ended, or never was."""
+
+
 class Unanswered(LabError):
     """The lab has not answered in time; its guard, where one was found."""
 
@@ -224,7 +228,7 @@ class Connection:
             self._connect(str(path))
         except OSError as error:
             self._channel.close()
-            raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
+            raise Absent(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
         self._guard = self.peer
 
     def _connect(self, path: str) -> None:

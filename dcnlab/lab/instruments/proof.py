@@ -48,7 +48,7 @@ class VerifyResult(Result):
 
     ``pairs`` and ``classes`` are the numbers of pairs and of starts of other packets (0 if not asked for),
     ``unanalysed`` the pairs of which it is not known what happens, for ``reasons``; ``may_drop`` the meters
-    that packets pass.
+    that packets pass.  ``expiring`` entries have a timeout: what was checked includes them.
     """
 
     switches: int
@@ -60,6 +60,7 @@ class VerifyResult(Result):
     unanalysed: int
     reasons: list[str]
     may_drop: list[str]
+    expiring: int
     read_ms: float
     check_ms: float
 
@@ -88,6 +89,8 @@ class VerifyResult(Result):
             yield f"not analysed: {reason}"
         for meter in self.may_drop[:_SHOWN]:
             yield f"may drop: {meter}"
+        if self.expiring:
+            yield f"{self.expiring:,} of these entries have a timeout: checked is what holds before that"
 
 
 def _lines(one: FoundViolation) -> Iterator[str]:
@@ -227,6 +230,9 @@ def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_m
         unanalysed=reports[0].unanalysed,
         reasons=[*reports[0].reasons],
         may_drop=[f"{name(node)}: {meter}" for node, meter in model.metered],
+        expiring=sum(
+            "_timeout=" in entry.text for switch in model.switches.values() for entry in switch.entries
+        ),
         read_ms=round(read_ms, 1),
         check_ms=round(check_ms, 1),
     )

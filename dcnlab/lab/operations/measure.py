@@ -32,7 +32,8 @@ class Measure(Operation[Any]):
 
     @property
     def recorded(self) -> bool:
-        return self.measurement not in _COUNTERS
+        """Those that read counters or are made again and again would drive all else out of the journal."""
+        return self.measurement not in _COUNTERS and not self.arguments.get("follow")
 
     def perform(self, lab: Coordinator, call: Call) -> Any:
         from dcnlab.lab.coordinator.lab import OnOneMachine

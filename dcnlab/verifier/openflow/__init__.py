@@ -4,4 +4,5 @@
 - tables: entries, groups, ports, and the lookup
 - reading: the dumps of ``ovs-ofctl`` as tables
 - pipeline: what a switch does with a packet
+- verdicts: what decides about a packet, and why it is lost
 """

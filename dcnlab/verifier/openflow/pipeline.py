@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dcnlab.verifier.atoms import Preimage, written
@@ -36,9 +36,15 @@ class Unanalysed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Void:
+    """Open vSwitch gives up: it sends no copy of the packet at all, not even those of earlier actions."""
+
+
 Copy = Sent | ToController | Unanalysed
 #: Of some alternatives, each a tuple of copies, one is taken.
 Alternatives = tuple[tuple[Copy, ...], ...]
+_Found = tuple[tuple[Copy | _Void, ...], ...]
 
 _NOTHING: Alternatives = ((),)
 _PUSHED = fields.packet(vlan_present=1)
@@ -81,6 +87,8 @@ class Noted:
 
     overlaps: dict[tuple[Entry, ...], None] = field(default_factory=dict)
     meters: dict[str, None] = field(default_factory=dict)
+    #: Why packets are lost: in tables without an entry for them, in groups, at their arrival ports.
+    losses: dict[str, None] = field(default_factory=dict)
 
 
 def process(switch: Switch, in_port: int, header: int, noted: Noted | None = None) -> Alternatives:
@@ -88,13 +96,14 @@ def process(switch: Switch, in_port: int, header: int, noted: Noted | None = Non
     state = switch.ports.get(in_port)
     if state is not None and not state.receives:
         return _NOTHING
-    return _deduplicated(_Run(switch, noted or Noted()).table(0, _Packet(header, in_port)))
+    found = _Run(switch, Noted() if noted is None else noted).table(0, _Packet(header, in_port))
+    return tuple(dict.fromkeys(map(_sent, found)))
 
 
-def decisive(switch: Switch, in_port: int, header: int) -> list[Entry]:
-    """The entries of the first table that match with the highest priority; any of several may decide."""
-    table = switch.tables.get(0)
-    return [] if table is None else table.find(header, in_port, {})
+def _sent(copies: tuple[Copy | _Void, ...]) -> tuple[Copy, ...]:
+    """The copies of an alternative; none where Open vSwitch gives up."""
+    kept = tuple(copy for copy in copies if not isinstance(copy, _Void))
+    return kept if len(kept) == len(copies) else ()
 
 
 def changes(actions: Iterable[str]) -> Iterator[tuple[tuple[int, int], Preimage]]:
@@ -147,13 +156,17 @@ class _Run:
 
     def __init__(self, switch: Switch, noted: Noted) -> None:
         self._switch, self._noted = switch, noted
+        #: The groups whose buckets are carried out, the outermost first.
+        self._inside: list[int] = []
 
-    def table(self, number: int, packet: _Packet) -> Alternatives:
+    def table(self, number: int, packet: _Packet) -> _Found:
         table = self._switch.tables.get(number)
         entries = [] if table is None else table.find(packet.header, packet.in_port, packet.scratch)
         if not entries:
+            if not packet.action_set:
+                self._noted.losses[f"no entry of table {number} matches"] = None
             return self._finish(packet)
-        alternatives: list[tuple[Copy, ...]] = []
+        alternatives: list[tuple[Copy | _Void, ...]] = []
         if len({entry.actions for entry in entries}) > 1 and not any(entry.unknown for entry in entries):
             self._noted.overlaps[tuple(entries)] = None
         for entry in _distinct(entries):
@@ -163,7 +176,7 @@ class _Run:
                 alternatives += self._entry(entry, packet.copy())
         return tuple(alternatives)
 
-    def _entry(self, entry: Entry, packet: _Packet) -> Alternatives:
+    def _entry(self, entry: Entry, packet: _Packet) -> _Found:
         following = next((one for one in entry.actions if one.startswith("goto_table:")), None)
         now = self._apply((one for one in entry.actions if one != following), packet)
         if following is None:
@@ -171,11 +184,11 @@ class _Run:
         then = self.table(int(following.partition(":")[2]), packet)
         return _together(now, then)
 
-    def _finish(self, packet: _Packet) -> Alternatives:
+    def _finish(self, packet: _Packet) -> _Found:
         """After the last table: the action set."""
         return self._set(packet.action_set, packet)
 
-    def _set(self, actions: Iterable[str], packet: _Packet) -> Alternatives:
+    def _set(self, actions: Iterable[str], packet: _Packet) -> _Found:
         """Carry out an action set: in OpenFlow's order, one action of each kind, a group before an output."""
         last = {_set_key(action): action for action in actions}
         ordered = sorted(last.values(), key=_rank)
@@ -185,14 +198,14 @@ class _Run:
             ]
         return self._apply(ordered, packet)
 
-    def _apply(self, actions: Iterable[str], packet: _Packet) -> Alternatives:
+    def _apply(self, actions: Iterable[str], packet: _Packet) -> _Found:
         """Carry out actions one after the other; they change the packet."""
-        done: Alternatives = _NOTHING
+        done: _Found = _NOTHING
         for action in actions:
             done = _together(done, self._action(action, packet))
         return done
 
-    def _action(self, action: str, packet: _Packet) -> Alternatives:
+    def _action(self, action: str, packet: _Packet) -> _Found:
         kind, _, argument = action.partition(":")
         if action.isdigit() or kind == "output":
             return self._output(argument or action, packet)
@@ -208,7 +221,7 @@ class _Run:
             return _NOTHING
         return self._write(action, packet)
 
-    def _write(self, action: str, packet: _Packet) -> Alternatives:
+    def _write(self, action: str, packet: _Packet) -> _Found:
         """An action that changes the packet, or nothing that can be seen."""
         kind, _, argument = action.partition(":")
         if _NO_EFFECT.match(action):
@@ -236,7 +249,7 @@ class _Run:
             return _scratch(name, int(loaded[1], 0) << low, whole << low, packet)
         return self._change(action, packet)
 
-    def _change(self, action: str, packet: _Packet) -> Alternatives:
+    def _change(self, action: str, packet: _Packet) -> _Found:
         if action.startswith("push_vlan") and fields.get(packet.header, "vlan_present"):
             return ((Unanalysed("a second VLAN tag"),),)
         try:
@@ -253,15 +266,16 @@ class _Run:
     def _matches_ttl(self) -> bool:
         return any(entry.match[1] & fields.MASK["nw_ttl"] for entry in self._switch.entries)
 
-    def _output(self, argument: str, packet: _Packet) -> Alternatives:
+    def _output(self, argument: str, packet: _Packet) -> _Found:
         if not argument.isdigit():
             return ((Unanalysed(f"output to {argument}"),),)
         port = int(argument)
         if port == packet.in_port:
+            self._noted.losses["a switch sends no packet back by its arrival port"] = None
             return _NOTHING
         return ((Sent(port, packet.header),),) if self._up(port) else _NOTHING
 
-    def _reserved(self, kind: str, packet: _Packet) -> Alternatives:
+    def _reserved(self, kind: str, packet: _Packet) -> _Found:
         if kind == "LOCAL":
             return _NOTHING
         if kind == "IN_PORT":
@@ -281,14 +295,20 @@ class _Run:
 
     # --- groups -----------------------------------------------------------------
 
-    def _group(self, number: int, packet: _Packet) -> Alternatives:
+    def _group(self, number: int, packet: _Packet) -> _Found:
         group = self._switch.groups.get(number)
         if group is None:
+            self._noted.losses[f"there is no group {number}"] = None
             return _NOTHING
+        if number in self._inside:
+            return self._circle(self._inside[self._inside.index(number) :])
         alive = [bucket for bucket in group.buckets if self._alive(bucket)]
-        runs = [self._set(bucket.actions, packet.copy()) for bucket in alive]
-        if not runs:
+        if not alive:
+            self._noted.losses[f"no bucket of group {number} is alive"] = None
             return _NOTHING
+        self._inside.append(number)
+        runs = [self._set(bucket.actions, packet.copy()) for bucket in alive]
+        self._inside.pop()
         if group.type == "all":
             return tuple(tuple(itertools.chain(*one)) for one in itertools.product(*runs))
         if group.type in ("select", "indirect"):
@@ -296,6 +316,16 @@ class _Run:
         if group.type == "fast_failover":
             return runs[0]
         return ((Unanalysed(f"group of type {group.type}"),),)
+
+    def _circle(self, groups: Sequence[int]) -> _Found:
+        """Groups that refer to each other in a circle, the next to the first again."""
+        if any(self._switch.groups[number].type == "select" for number in groups):
+            return ((Unanalysed("select groups in a circle"),),)  # another bucket may be chosen the next time
+        if len(groups) == 1:
+            self._noted.losses[f"group {groups[0]} refers to itself"] = None
+        else:
+            self._noted.losses[f"groups {', '.join(map(str, groups))} refer to each other in a circle"] = None
+        return ((_Void(),),)
 
     def _alive(self, bucket: Bucket, depth: int = 0) -> bool:
         """Whether a bucket is used: as long as what it watches is up; without that always."""
@@ -311,7 +341,7 @@ class _Run:
         )
 
 
-def _scratch(name: str, value: int, mask: int, packet: _Packet) -> Alternatives:
+def _scratch(name: str, value: int, mask: int, packet: _Packet) -> _Found:
     packet.scratch[name] = packet.scratch.get(name, 0) & ~mask | value & mask
     return _NOTHING
 
@@ -335,7 +365,7 @@ def _rank(action: str) -> int:
     return next((rank for rank, kinds in enumerate(_RANKS) if re.match(kinds, action)), len(_RANKS) - 1)
 
 
-def _together(one: Alternatives, other: Alternatives) -> Alternatives:
+def _together(one: _Found, other: _Found) -> _Found:
     """Both happen: each alternative of one with each of the other."""
     if other == _NOTHING:
         return one
@@ -351,7 +381,3 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
         if (entry.actions, entry.unknown) not in seen:
             seen.add((entry.actions, entry.unknown))
             yield entry
-
-
-def _deduplicated(alternatives: Alternatives) -> Alternatives:
-    return tuple(dict.fromkeys(alternatives))

@@ -132,8 +132,70 @@ def test_a_bucket_to_a_dead_port_and_an_overlap_are_found() -> None:
     assert len(installed.ambiguous) == 1
 
 
-def test_what_is_not_understood_is_not_proved() -> None:
-    report = planted(0, "priority=60000,ip,nw_dst=10.0.0.1 actions=NORMAL")
-    assert report.violations == ()
+def test_a_port_that_is_down_loses_what_an_entry_sends_there() -> None:
+    scheme = bound(FATTREE, "shortest")
+    installed = network(scheme, lines(scheme))
+    edge = scheme.fabric.servers
+    held = installed.switches[edge]
+    down = Switch(held.name, held.entries, held.groups, {**held.ports, 3: PortState(up=False)})
+    report = proved(Installed(scheme, ALL_UP, {**installed.switches, edge: down}))
+    assert kinds(report) == {Fault.lost}
+    assert {one.path[-1] for one in report.violations} == {"s0"}
+    assert {one.reason for one in report.violations} == {"its entry names no port that is up"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        (("7,type=all,bucket=actions=output:3,bucket=actions=group:7",), "group 7 refers to itself"),
+        (
+            (
+                "7,type=indirect,bucket=actions=group:8",
+                "8,type=all,bucket=actions=output:3,bucket=actions=group:7",
+            ),
+            "groups 7, 8 refer to each other in a circle",
+        ),
+        (("7,type=indirect,bucket=actions=group:70",), "there is no group 70"),
+        (("7,type=ff,bucket=watch_port:40,actions=output:3",), "no bucket of group 7 is alive"),
+        (("7,type=ff,bucket=watch_port:3,actions=output:40",), "its entry names no port that is up"),
+    ],
+)
+def test_groups_that_send_nothing_are_found_with_the_reason(groups: tuple[str, ...], reason: str) -> None:
+    scheme = bound(FATTREE, "shortest")
+    held = lines(scheme)
+    held[scheme.fabric.servers] += [f"group_id={group}" for group in groups]
+    held[scheme.fabric.servers].append("priority=60000,ip,nw_dst=10.0.0.16 actions=group:7")
+    (violation,) = proved(network(scheme, held)).violations
+    assert (violation.kind, violation.path[-1], violation.reason) == (Fault.lost, "s0", reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("priority=60000,ip,nw_dst=10.0.0.16 actions=drop", "its entry drops it"),
+        ("priority=60000,ip,nw_dst=10.0.0.16 actions=goto_table:3", "no entry of table 3 matches"),
+        ("priority=60000,ip,nw_dst=10.0.0.16 actions=output:40", "its entry names no port that is up"),
+        (
+            "priority=60000,in_port=1,ip,nw_dst=10.0.0.16 actions=output:1",
+            "a switch sends no packet back by its arrival port",
+        ),
+    ],
+)
+def test_the_reason_of_a_loss_is_told(line: str, reason: str) -> None:
+    (violation,) = planted(0, line).violations
+    assert (violation.path[-1], violation.reason) == ("s0", reason)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "NORMAL", "resubmit(,1)", "ct(commit,zone=1)", "learn(table=1,NXM_OF_ETH_DST[]=NXM_OF_ETH_SRC[])",
+        "move:NXM_OF_IP_SRC[]->NXM_OF_IP_DST[]", "conjunction(1,1/2)", "output:NXM_NX_REG0[]", "exit",
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_not_proved(action: str) -> None:
+    report = planted(0, f"priority=60000,ip,nw_dst=10.0.0.1 actions={action},output:1")
     assert report.unanalysed == 15
-    assert report.reasons == ("s0: action NORMAL",)
+    (reason,) = report.reasons
+    assert reason.startswith("s0: ")
+    assert action.partition(":")[2] in reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("planted")]
 CONTROL = ("ovs-ofctl", "-O", "OpenFlow13")
 #: What marks the entries that the tests plant.
 PLANTED = "60000"
+_TIMEOUT = re.compile(r"\w+_timeout=\d+,")
 TAG, BACK = "push_vlan:0x8100,set_field:4101->vlan_vid", "set_field:0->in_port"
 OURS, LEARNING, SIMPLE = "ours", "ovs-testcontroller", "ryu.app.simple_switch_13"
 
@@ -51,6 +53,18 @@ FAULTS = {
     "a shadowed entry": (OURS, one("lost", "udp,nw_dst=10.0.0.16,tp_dst=53,actions=drop")),
     "a bucket to a port that is dead": (
         OURS, one("lost", "ip,nw_dst=10.0.0.16,actions=group:7", "group_id=7,type=indirect,bucket=output:40")),
+    "a bucket that watches another port than it uses": (
+        OURS, one("lost", "ip,nw_dst=10.0.0.16,actions=group:7",
+                  "group_id=7,type=ff,bucket=watch_port:UP,actions=output:40,"
+                  "bucket=watch_port:HOST,actions=output:UP")),
+    "groups in a circle": (
+        OURS, one("lost", "ip,nw_dst=10.0.0.16,actions=output:UP,group:7",
+                  "group_id=7,type=indirect,bucket=actions=group:8",
+                  "group_id=8,type=all,bucket=actions=group:7")),
+    "a bucket to a group that is missing": (
+        SIMPLE, one("lost", "ip,nw_dst=10.0.0.4,actions=group:7",
+                    "group_id=7,type=indirect,bucket=actions=group:70")),
+    "an entry that expires": (SIMPLE, one("lost", "idle_timeout=600,ip,nw_dst=10.0.0.4,actions=drop")),
     "a VLAN hole": (
         OURS, one("lost", f"ip,nw_dst=10.0.0.16,actions={TAG},output:UP")),
     "a wrong prefix": (LEARNING, one("lost", "ip,nw_dst=10.0.0.0/29,actions=output:40")),
@@ -122,8 +136,9 @@ def planted(lab: Lab, fault: Planted) -> Iterator[dict[str, str]]:
         yield named
     finally:
         for where, text in fault.entries:
-            lab.run(named[where], [*CONTROL, "--strict", "del-flows", named[where],
-                                   f"priority={PLANTED}," + text.partition(",actions=")[0]])  # fmt: skip
+            match = _TIMEOUT.sub("", text.partition(",actions=")[0])
+            match = f"priority={PLANTED},{match}"
+            lab.run(named[where], [*CONTROL, "--strict", "del-flows", named[where], match])
         for where, text in fault.groups:
             lab.run(named[where], [*CONTROL, "del-groups", named[where], text.partition(",")[0]])
 
@@ -187,6 +202,27 @@ def test_an_entry_that_is_missing_is_found_and_shown(lab: Lab) -> None:
     finally:
         lab.run(edge, [*CONTROL, "add-flow", edge, line])
     assert verified(lab).found == []
+
+
+@pytest.mark.parametrize("lab", [OURS], indirect=True)
+@pytest.mark.parametrize(
+    "action", ["resubmit(,3)", "learn(table=3,NXM_OF_ETH_DST[]=NXM_OF_ETH_SRC[])", "ct(commit)", "NORMAL"]
+)
+def test_what_is_not_understood_is_neither_right_nor_wrong(lab: Lab, action: str) -> None:
+    with planted(lab, one("", f"ip,nw_dst=10.0.0.16,actions={action},output:UP")) as named:
+        proved = verified(lab)
+        assert proved.found == []
+        assert proved.unanalysed == 2  # of the pairs, those of the two hosts at this switch
+        assert [reason for reason in proved.reasons if action.partition("(")[0] in reason] == proved.reasons
+        assert all(reason.startswith(f"{named['EDGE']}: ") for reason in proved.reasons)
+    assert verified(lab).unanalysed == 0
+
+
+@pytest.mark.parametrize("lab", [OURS], indirect=True)
+def test_entries_with_a_timeout_are_counted(lab: Lab) -> None:
+    assert verified(lab).expiring == 0
+    with planted(lab, one("", "hard_timeout=600,ip,nw_dst=10.0.0.16,actions=output:UP")):
+        assert (verified(lab).found, verified(lab).expiring) == ([], 1)
 
 
 @pytest.mark.parametrize("lab", [OURS], indirect=True)

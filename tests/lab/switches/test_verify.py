@@ -154,8 +154,9 @@ def test_a_scenario_expects_what_is_installed_to_be_sound(lab: Lab) -> None:
     assert [(one.value, one.held) for one in judged.verdicts] == [(1, False)]
 
 
-def test_what_comes_and_what_goes_is_told(lab: Lab) -> None:
+def test_what_comes_and_what_goes_is_told_and_the_journal_stays_as_it_is(lab: Lab) -> None:
     words = [*DCNLAB, "verify", lab.config.name, "--follow", "--json"]
+    before = measured(lab)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as followed:
         assert followed.stdout is not None
         try:
@@ -166,3 +167,19 @@ def test_what_comes_and_what_goes_is_told(lab: Lab) -> None:
             followed.terminate()
     assert (came["event"], came["kind"], gone["event"]) == ("comes", "lost", "goes")
     assert came["entries"][-1] == gone["entries"][-1]
+    assert measured(lab) == before
+
+
+def measured(lab: Lab) -> int:
+    """The measurements in the journal."""
+    return len([*lab.events(kinds=["measurement"])])
+
+
+def test_following_ends_with_the_lab() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        words = [*DCNLAB, "verify", lab.config.name, "--follow"]
+        followed = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with entry(lab, "s0", "priority=60000,actions=drop"):
+            assert followed.stdout is not None
+            assert " comes " in followed.stdout.readline()
+    assert followed.wait(60) == 0

@@ -94,8 +94,12 @@ function violation(list, { kind, reason, packet, path, entries, pairs, command }
   button(item, `${kind}: ${reason}`, () => showPath(path), { title: "Show its path" });
   element(item, "code", {}, path.join(" "));
   element(item, "code", {}, `packet: ${packet}`);
-  if (entries.at(-1)) element(item, "code", {}, `${path.at(-1)}: ${entries.at(-1)}`);
-  if (pairs.length) element(item, "code", {}, `${pairs.length} pairs: ${pairs.slice(0, 3).map((pair) => pair.join(" → ")).join(", ")}`);
+  // Those of a circle, or of one priority, decide together; else the last one.
+  const first = kind === "loop" ? path.indexOf(path.at(-1)) : kind === "ambiguous" ? 0 : path.length - 1;
+  const deciding = path.map((node, at) => at >= first && entries[at] ? `${node}: ${entries[at]}` : "");
+  for (const text of new Set(deciding.filter(Boolean))) element(item, "code", {}, text);
+  const some = pairs.slice(0, 3).map((pair) => pair.join(" → ")).join(", ");
+  if (pairs.length) element(item, "code", {}, `${count(pairs.length, "pair")}: ${some}${pairs.length > 3 ? ", …" : ""}`);
   if (command) element(item, "code", {}, `see it: ${command}`);
 }
 
