@@ -124,7 +124,9 @@ def _offline(topology: str, scheme: str, question: Question, json: bool) -> None
         _, bound = resolve(topology, scheme)
         with working("verifying") as progress:
             outcomes = list(sweep(bound, question, scheme, progress))
-    except (SpecError, TooMany) as error:
+    except TooMany as error:
+        raise UsageError(f"--any-packet: {error}") from error
+    except SpecError as error:
         raise UsageError(str(error)) from error
     held = all(outcome.held for outcome in outcomes)
     if json:

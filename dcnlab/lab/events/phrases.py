@@ -31,7 +31,7 @@ _WORD = re.compile(r"[_.]+")
 def figures(values: Mapping[str, Any]) -> str:
     """State figures, but those that are empty, separated by commas: ``noticed after 5 ms, 3 flow mods``."""
     return ", ".join(
-        _figure(name, value)
+        _figure(name, value) + (" changed" if name == "switches" and "flow_mods" in values else "")
         for name, value in values.items()
         if _says(value) and name not in _SAID and (value or name not in _QUIET)
     )
@@ -66,7 +66,7 @@ def _figure(name: str, value: Any) -> str:
     if value is True:
         return _name(name)
     if name in _COUNTED and isinstance(value, int):
-        return count(value, _COUNTED[name]) + (" changed" if name == "switches" else "")
+        return count(value, _COUNTED[name])
     if name in _PHRASES:
         return _PHRASES[name].format(listed(value))
     first, _, rest = name.partition(".")

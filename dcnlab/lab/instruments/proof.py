@@ -46,11 +46,13 @@ class FoundViolation:
 class VerifyResult(Result):
     """What was checked and what does not hold.
 
-    ``pairs`` and ``classes`` are the numbers of pairs and of starts of other packets (0 if not asked for),
-    ``unanalysed`` the pairs of which it is not known what happens, for ``reasons``; ``may_drop`` the meters
-    that packets pass.  ``expiring`` entries have a timeout: what was checked includes them.
+    ``found`` are the ``violations``.  ``pairs`` and ``classes`` are the numbers of pairs and of starts of other
+    packets (0 if not asked for), ``unanalysed`` the pairs of which it is not known what happens, for
+    ``reasons``; ``may_drop`` the meters that packets pass.  ``expiring`` entries have a timeout: what was
+    checked includes them.
     """
 
+    violations: int
     switches: int
     entries: int
     pairs: int
@@ -63,11 +65,6 @@ class VerifyResult(Result):
     expiring: int
     read_ms: float
     check_ms: float
-
-    @property
-    def violations(self) -> int:
-        """How much does not hold."""
-        return len(self.found)
 
     @property
     def held(self) -> bool:
@@ -221,6 +218,7 @@ def _result(model: Installed, reports: Sequence[Report], read_ms: float, check_m
             FoundViolation("ambiguous", reason, model.packet(place), where, [*entries], [], command)
         )
     return VerifyResult(
+        violations=len(violations),
         switches=len(model.switches),
         entries=sum(len(switch.entries) for switch in model.switches.values()),
         pairs=reports[0].checked,
