@@ -8,7 +8,8 @@ flow gets another bottleneck where its own has risen above the level of another 
 below it.  Where no level changes any more each flow has a bottleneck, so the rates are those of a computation
 of all flows.
 
-Rows are flows, or the subflows of flows; a row crosses ``links[start[row]:start[row + 1]]``.
+Rows are flows, or the subflows of flows.  Only those that send are here: when one has ended another gets its
+number.  So what is read together lies close together, however many there are in all.
 """
 
 from __future__ import annotations
@@ -29,20 +30,33 @@ STEPS = 100
 _SHIFT, WAITING = 47, 1 << 16
 
 
-class Net(NamedTuple):
-    """The rows, and per link those that send.
-
-    Crossings i of a link are ``slots[base[link]]`` and following: first those of the ``few`` rows with their
-    bottleneck there, then those of others, ``many`` in all; ``place[i]`` is the slot of a crossing.  ``left``
-    is what the others leave of the link, ``growing`` the sum of the shares of the first.  ``above``: others may
-    send more than the level.  ``bottleneck`` is a crossing of the row; NONE while it does not send.
-    """
+class Paths(NamedTuple):
+    """All rows: row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each; a single
+    share holds for all links."""
 
     start: Longs
     links: IntArray
     shares: Floats
+
+
+class Net(NamedTuple):
+    """Per row that sends and per link, what is known.
+
+    The crossings of a row are ``row << shift`` and following, ``length[row]`` of them; crossing i is of link
+    ``links[i]``.  ``origin[row]`` is the place of its first one in ``paths``.
+
+    Crossings of a link are ``slots[base[link]]`` and following: first those of the ``few`` rows with their
+    bottleneck there, then those of others, ``many`` in all; ``place[i]`` is the slot of a crossing.  ``left``
+    is what the others leave of the link, ``growing`` the sum of the shares of the first.  None of the others
+    sends more than ``most``.  ``bottleneck`` is a crossing of the row; NONE while it does not send.
+    """
+
+    paths: Paths
+    shift: int
+    links: IntArray
+    length: IntArray
+    origin: Longs
     capacities: Floats
-    row: IntArray
     base: Longs
     slots: IntArray
     place: IntArray
@@ -51,7 +65,7 @@ class Net(NamedTuple):
     left: Floats
     growing: Floats
     level: Floats
-    above: Mask
+    most: Floats
     bottleneck: IntArray
     rate: Floats
 
@@ -71,8 +85,8 @@ class Queue(NamedTuple):
 
 
 @compiled
-def once(start: Longs, links: IntArray, shares: Floats) -> tuple[Longs, IntArray, Floats]:
-    """The crossings, with one for all where a row crosses a link several times."""
+def once(start: Longs, links: IntArray, shares: Floats) -> Paths:
+    """Paths, with one for all where a row crosses a link several times."""
     first, kept, sums = np.zeros_like(start), np.empty_like(links), np.empty(len(links))
     known, count = np.full(max(links) + 1, NONE), 0
     for row in range(len(start) - 1):
@@ -85,13 +99,14 @@ def once(start: Longs, links: IntArray, shares: Floats) -> tuple[Longs, IntArray
             sums[same] += shares[i] if len(shares) > 1 else shares[0]
         first[row + 1] = count
     if len(shares) == 1 and count == len(links):
-        return first, kept, shares
-    return first, kept[:count].copy(), sums[:count].copy()
+        return Paths(first, kept, shares)
+    return Paths(first, kept[:count].copy(), sums[:count].copy())
 
 
 @inlined
 def _share(net: Any, i: Any) -> Any:
-    return net.shares[i] if len(net.shares) > 1 else net.shares[0]
+    shares, row = net.paths.shares, i >> net.shift
+    return shares[net.origin[row] + i - (row << net.shift)] if len(shares) > 1 else shares[0]
 
 
 @inlined
@@ -117,7 +132,7 @@ def _release(net: Any, link: Any, i: Any) -> Any:
     _swap(net, net.place[i], net.base[link] + net.few[link])
     net.growing[link] -= _share(net, i)
     if net.few[link] == 0:
-        net.growing[link], net.level[link] = 0.0, np.inf
+        net.growing[link], net.level[link], net.most[link] = 0.0, np.inf, np.inf
 
 
 @inlined
@@ -143,10 +158,14 @@ def _mark(queue: Any, link: Any) -> Any:
 
 
 @borrowing
-def attach(net: Net, queue: Queue, row: int) -> None:
-    """Add a row, with the rate that its links leave it at present."""
+def attach(net: Net, queue: Queue, row: int, which: int) -> None:
+    """Add a row, ``which`` of all, with the rate that its links leave it at present."""
+    net.origin[row] = net.paths.start[which]
+    net.length[row] = net.paths.start[which + 1] - net.paths.start[which]
+    for at in range(net.length[row]):
+        net.links[(row << net.shift) + at] = net.paths.links[net.origin[row] + at]
     best, rate = NONE, np.inf
-    for i in range(net.start[row], net.start[row + 1]):
+    for i in range(row << net.shift, (row << net.shift) + net.length[row]):
         link = net.links[i]
         slot = net.base[link] + net.many[link]
         net.slots[slot], net.place[i] = i, slot
@@ -156,14 +175,15 @@ def attach(net: Net, queue: Queue, row: int) -> None:
             best, rate = i, free
     if best == NONE:
         return
-    for i in range(net.start[row], net.start[row + 1]):
+    for i in range(row << net.shift, (row << net.shift) + net.length[row]):
         link = net.links[i]
         if i == best:
             _limit(net, link, i)
-            net.level[link], net.above[link] = rate, True
+            net.level[link] = rate
             _mark(queue, link)
         else:
             net.left[link] -= _share(net, i) * rate
+        net.most[link] = max(net.most[link], rate)
         _wait(queue, link, rate)
     net.bottleneck[row], net.rate[row] = best, rate
 
@@ -174,7 +194,7 @@ def detach(net: Net, queue: Queue, row: int) -> None:
     best = net.bottleneck[row]
     if best == NONE:
         return
-    for i in range(net.start[row], net.start[row + 1]):
+    for i in range(row << net.shift, (row << net.shift) + net.length[row]):
         link = net.links[i]
         if i == best:
             _release(net, link, i)
@@ -182,7 +202,7 @@ def detach(net: Net, queue: Queue, row: int) -> None:
         _swap(net, net.place[i], net.base[link] + net.many[link])
         left = net.capacities[link]
         for slot in range(net.base[link] + net.few[link], net.base[link] + net.many[link]):
-            left -= _share(net, net.slots[slot]) * net.rate[net.row[net.slots[slot]]]
+            left -= _share(net, net.slots[slot]) * net.rate[net.slots[slot] >> net.shift]
         net.left[link] = left
         if net.few[link]:
             _wait(queue, link, net.level[link])
@@ -208,7 +228,6 @@ def settle(net: Net, queue: Queue, most: int) -> None:
         queue.waits[link] = False
         counts[1] -= 1
         _adopt(net, queue, link)
-        _give(net, queue, link)
         _raise(net, queue, link)
     counts[0] = WAITING
 
@@ -228,9 +247,9 @@ def _fill(net: Net, queue: Queue) -> None:
     """Compute all levels: that of the link with the least fixes its rows, then that of the next."""
     for link in range(len(net.capacities)):
         net.few[link], net.left[link] = 0, net.capacities[link]
-        net.growing[link], net.level[link], net.above[link] = 0.0, np.inf, False
+        net.growing[link], net.level[link], net.most[link] = 0.0, np.inf, np.inf
         for slot in range(net.base[link], net.base[link] + net.many[link]):
-            net.bottleneck[net.row[net.slots[slot]]] = NONE
+            net.bottleneck[net.slots[slot] >> net.shift] = NONE
     least = 0.0
     while True:
         link = _next(net, least)
@@ -240,12 +259,12 @@ def _fill(net: Net, queue: Queue) -> None:
         _mark(queue, link)
         for slot in range(net.base[link], net.base[link] + net.many[link]):
             i = net.slots[slot]
-            row = net.row[i]
+            row = i >> net.shift
             if net.bottleneck[row] != NONE:
                 continue
             _limit(net, link, i)
             net.bottleneck[row], net.rate[row] = i, least
-            for other in range(net.start[row], net.start[row + 1]):
+            for other in range(row << net.shift, (row << net.shift) + net.length[row]):
                 if other != i:
                     net.left[net.links[other]] -= _share(net, other) * least
 
@@ -258,7 +277,7 @@ def _next(net: Net, least: float) -> int:
     for link in range(len(net.capacities)):
         waiting = 0.0
         for slot in range(net.base[link], net.base[link] + net.many[link]):
-            if net.bottleneck[net.row[net.slots[slot]]] == NONE:
+            if net.bottleneck[net.slots[slot] >> net.shift] == NONE:
                 waiting += _share(net, net.slots[slot])
         if waiting and net.left[link] / waiting < lowest:
             best, lowest = link, net.left[link] / waiting
@@ -273,55 +292,33 @@ def _adopt(net: Net, queue: Queue, link: int) -> None:
     base = net.base[link]
     while True:
         if net.few[link]:
-            rate = net.left[link] / net.growing[link]
-            if not net.above[link] and rate >= net.level[link]:
-                return
-            rate *= 1 + _EQUAL
+            rate = net.left[link] / net.growing[link] * (1 + _EQUAL)
         elif net.left[link] < -_EQUAL * net.capacities[link]:
             rate = -1.0
         else:
             return
-        fastest = NONE
-        for slot in range(base + net.few[link], base + net.many[link]):
-            its = net.rate[net.row[net.slots[slot]]]
-            if its > rate:
-                fastest, rate = net.slots[slot], its
-        if fastest == NONE:
-            net.above[link] = False
+        if net.most[link] <= rate:
             return
-        net.above[link] = True
+        fastest, most = NONE, -1.0
+        for slot in range(base + net.few[link], base + net.many[link]):
+            its = net.rate[net.slots[slot] >> net.shift]
+            if its > most:
+                fastest, most = net.slots[slot], its
+        net.most[link] = most
+        if most <= rate:
+            return
         if net.few[link] == 0:
-            net.level[link] = rate
+            net.level[link] = most
         _switch(net, queue, fastest, link)
-
-
-@borrowing
-def _give(net: Net, queue: Queue, link: int) -> None:
-    """Give other links the rows that these limit more than this one."""
-    given = net.few[link] > 0 and net.left[link] > net.level[link] * net.growing[link]
-    while given:
-        given = False
-        slot = net.base[link] + net.few[link] - 1
-        while slot >= net.base[link]:
-            i = net.slots[slot]
-            row = net.row[i]
-            least, at = net.left[link] / net.growing[link] * (1 - _EQUAL), NONE
-            for other in range(net.start[row], net.start[row + 1]):
-                if other != i and net.level[net.links[other]] < least:
-                    least, at = net.level[net.links[other]], other
-            if at != NONE:
-                _switch(net, queue, at, link)
-                given = net.few[link] > 0
-            slot -= 1
 
 
 @borrowing
 def _switch(net: Net, queue: Queue, at: int, now: int) -> None:
     """The row of a crossing gets its bottleneck there, and the rate of its link; ``now`` need not wait."""
-    row = net.row[at]
+    row = at >> net.shift
     old = net.bottleneck[row]
     before, after = net.level[net.links[old]], net.level[net.links[at]]
-    for i in range(net.start[row], net.start[row + 1]):
+    for i in range(row << net.shift, (row << net.shift) + net.length[row]):
         link, share = net.links[i], _share(net, i)
         if i == old:
             _release(net, link, i)
@@ -331,7 +328,7 @@ def _switch(net: Net, queue: Queue, at: int, now: int) -> None:
             net.left[link] += share * before
         else:
             net.left[link] -= share * (after - before)
-        net.above[link] |= after > net.level[link]
+        net.most[link] = max(net.most[link], after)
         if link != now and (net.few[link] or net.left[link] < 0):
             _wait(queue, link, min(net.level[link], after))
     net.bottleneck[row], net.rate[row] = at, after
@@ -351,12 +348,13 @@ def _raise(net: Net, queue: Queue, link: int) -> None:
     _mark(queue, link)
     for slot in range(net.base[link], net.base[link] + net.few[link]):
         i = net.slots[slot]
-        row = net.row[i]
+        row = i >> net.shift
         net.rate[row] = level
-        for other in range(net.start[row], net.start[row + 1]):
+        for other in range(row << net.shift, (row << net.shift) + net.length[row]):
             if other != i:
                 there = net.links[other]
-                net.left[there] -= _share(net, other) * change
-                net.above[there] |= level > net.level[there]
-                if net.few[there] or net.left[there] < 0:
-                    _wait(queue, there, min(net.level[there], level))
+                its, left = net.level[there], net.left[there] - _share(net, other) * change
+                net.left[there] = left
+                if its < np.inf or left < 0:
+                    net.most[there] = max(net.most[there], level)
+                    _wait(queue, there, min(its, level))

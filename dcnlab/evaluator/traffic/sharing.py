@@ -9,33 +9,39 @@ from typing import NamedTuple
 import numpy as np
 
 from addressing.jit import borrowing, compiled
-from dcnlab.evaluator.traffic.levels import STEPS, WAITING, Net, Queue, attach, detach, once, settle
-from topos.arrays import Floats, Longs
+from dcnlab.evaluator.traffic.levels import STEPS, WAITING, Net, Paths, Queue, attach, detach, once, settle
+from topos.arrays import Floats, Longs, Mask
 from topos.graph import NONE, IntArray
 
 #: Moments between two reports of progress: a tenth of a second where many flows share links.
 _MOMENTS = 1000
-#: Bits, and their share of a flow, that count as none: what rounding leaves of a flow that has ended.
-_NO_BITS, _NO_SHARE = 1e-3, 1e-12
+#: Flows whose ends are kept as the earliest of each block.
+_BLOCK = 64
+#: Moments that differ by less than this share are one.
+_SAME_TIME = 1e-12
 
 
 class _Flows(NamedTuple):
-    """What is left of each flow at the moment ``since``, its rate since, and when it ends at that rate.
+    """Flows that send have numbers; those of flows that have ended are used again.
 
-    ``heap`` has the flows that send by ``due``, and ``place`` their places there.
+    Of each number: ``which`` flow it is, its bits ``left`` at the moment ``since``, its ``speed`` since, and
+    when it is ``due`` at that speed (inf: none has the number).  ``first`` is the earliest of each block of
+    numbers, not known where it is ``stale``.  ``free`` is a stack of numbers.
     """
 
+    which: IntArray
     left: Floats
     since: Floats
     speed: Floats
     due: Floats
-    heap: IntArray
-    place: IntArray
+    first: Floats
+    stale: Mask
+    free: IntArray
 
 
 class _State(NamedTuple):
-    """Where a computation is: the flows that have ended so far, and numbers of ``counts``: those that send, and
-    those that have begun."""
+    """Where a computation is: the ends so far, and ``counts``: the flows that have begun, the numbers that were
+    used so far, and those of them that are free."""
 
     net: Net
     queue: Queue
@@ -62,7 +68,9 @@ def share_links(
     ``capacities`` are in bits per second.  ``done`` hears now and then which share of the flows has ended.
     At each moment rates settle within ``steps`` per link, or all are computed afresh.
     """
-    state, left = _begin(*once(start, links, shares), begin, bits, capacities), len(begin)
+    paths, left = once(start, links, shares), len(begin)
+    longest = int(np.diff(paths.start).max(initial=0))
+    state = _begin(paths, max(longest - 1, 0).bit_length(), subflows, capacities)
     while left:
         left = _advance(state, begin, bits, subflows, _MOMENTS, steps * len(capacities))
         done(1 - left / len(begin))
@@ -70,124 +78,117 @@ def share_links(
 
 
 @compiled
-def _begin(
-    start: Longs, links: IntArray, shares: Floats, begin: Floats, bits: Floats, capacities: Floats
-) -> _State:
-    count, rows, size = len(begin), len(start) - 1, len(capacities)
-    row, base = np.empty(len(links), np.int32), np.zeros(size + 1, np.int64)
-    for one in range(rows):
-        for i in range(start[one], start[one + 1]):
-            row[i] = one
-            base[links[i] + 1] += 1
+def _begin(paths: Paths, shift: int, subflows: int, capacities: Floats) -> _State:
+    rows, size, crossings = len(paths.start) - 1, len(capacities), len(paths.links)
+    count, base = rows // subflows, np.zeros(size + 1, np.int64)
+    for link in paths.links:
+        base[link + 1] += 1
     net = Net(
-        start, links, shares, capacities, row, np.cumsum(base), np.zeros(len(links), np.int32),
-        np.zeros(len(links), np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32), capacities.copy(),
-        np.zeros(size), np.full(size, np.inf), np.zeros(size, np.bool_), np.full(rows, NONE, np.int32),
-        np.zeros(rows),
+        paths, shift, np.empty(rows << shift, np.uint32), np.empty(rows, np.int32), np.empty(rows, np.int64),
+        capacities, np.cumsum(base), np.empty(crossings, np.int32), np.empty(rows << shift, np.int32),
+        np.zeros(size, np.int32), np.zeros(size, np.int32), capacities.copy(), np.zeros(size),
+        np.full(size, np.inf), np.full(size, np.inf), np.full(rows, NONE, np.int32), np.empty(rows),
     )  # fmt: skip
     key = np.zeros(1)
     queue = Queue(
         np.zeros(size, np.bool_), np.full(WAITING, NONE, np.int32), np.zeros(size, np.int32), key,
         key.view(np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int32), np.zeros(3, np.int64),
     )  # fmt: skip
+    blocks = count // _BLOCK + 1
     flows = _Flows(
-        bits.copy(), begin.copy(), np.zeros(count), np.full(count, np.inf),
-        np.empty(count, np.int32), np.full(count, NONE, np.int32),
+        np.empty(count, np.int32), np.empty(count), np.empty(count), np.empty(count),
+        np.full(blocks * _BLOCK, np.inf), np.full(blocks, np.inf), np.zeros(blocks, np.bool_),
+        np.empty(count, np.int32),
     )  # fmt: skip
-    return _State(net, queue, flows, np.zeros(count), np.zeros(2, np.int64))
+    return _State(net, queue, flows, np.zeros(count), np.zeros(3, np.int64))
 
 
 @compiled
 def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments: int, steps: int) -> int:
     """Go on for so many moments at which flows begin or end: how many have not ended."""
-    net, queue, flows, ends, counts = state
-    count, waiting, admitted = len(begin), counts[0], counts[1]
-    while (waiting or admitted < count) and moments:
-        moments -= 1
-        now = flows.due[flows.heap[0]] if waiting else np.inf
-        now = min(now, begin[admitted] if admitted < count else np.inf)
-        gone = _end(net, queue, flows, waiting, now, bits, subflows, ends)
-        waiting -= gone
-        while admitted < count and begin[admitted] <= now:
-            for row in range(admitted * subflows, (admitted + 1) * subflows):
-                attach(net, queue, row)
-            admitted += 1
-        settle(net, queue, steps)
-        waiting = _schedule(net, queue, flows, waiting, now, subflows)
-    counts[0], counts[1] = waiting, admitted
-    return int(count - admitted + waiting)
-
-
-@borrowing
-def _end(
-    net: Net, queue: Queue, flows: _Flows, waiting: int, now: float, bits: Floats, subflows: int, ends: Floats
-) -> int:
-    """Take out the flows that end now: their number."""
-    count = 0
-    while count < waiting:
-        flow, last = flows.heap[0], waiting - count - 1
-        if (flows.due[flow] - now) * flows.speed[flow] > max(_NO_BITS, _NO_SHARE * bits[flow]):
+    net, queue, flows, _, counts = state
+    while moments:
+        now = _earliest(flows, counts[1])
+        if counts[0] < len(begin):
+            now = min(now, begin[counts[0]])
+        elif now == np.inf:
             break
-        flows.heap[0] = flows.heap[last]
-        _sink(flows.heap[:last], flows.place, flows.due, 0)
-        flows.place[flow], ends[flow] = NONE, now
-        for row in range(flow * subflows, (flow + 1) * subflows):
-            detach(net, queue, row)
-        count += 1
-    return count
+        _end(state, now, subflows)
+        while counts[0] < len(begin) and begin[counts[0]] <= now:
+            _admit(state, bits, now, subflows)
+        settle(net, queue, steps)
+        _schedule(net, queue, flows, now, subflows)
+        moments -= 1
+    return int(len(begin) - counts[0] + counts[1] - counts[2])
 
 
 @borrowing
-def _schedule(net: Net, queue: Queue, flows: _Flows, waiting: int, now: float, subflows: int) -> int:
-    """When the flows end whose rows have new rates: the number of flows that send."""
+def _earliest(flows: _Flows, used: int) -> float:
+    """When the next flow ends; inf if none sends."""
+    earliest = np.inf
+    for block in range((used + _BLOCK - 1) // _BLOCK):
+        if flows.stale[block]:
+            first = np.inf
+            for number in range(block * _BLOCK, (block + 1) * _BLOCK):
+                first = min(first, flows.due[number])
+            flows.first[block], flows.stale[block] = first, False
+        earliest = min(earliest, flows.first[block])
+    return earliest
+
+
+@borrowing
+def _end(state: _State, now: float, subflows: int) -> None:
+    """Take out the flows that end now."""
+    net, queue, flows, ends, counts = state
+    until = now + _SAME_TIME * abs(now)
+    for block in range((counts[1] + _BLOCK - 1) // _BLOCK):
+        if flows.first[block] > until:
+            continue
+        flows.stale[block] = True
+        for number in range(block * _BLOCK, (block + 1) * _BLOCK):
+            if flows.due[number] > until:
+                continue
+            for row in range(number * subflows, (number + 1) * subflows):
+                detach(net, queue, row)
+            ends[flows.which[number]], flows.due[number] = now, np.inf
+            flows.free[counts[2]] = number
+            counts[2] += 1
+
+
+@borrowing
+def _admit(state: _State, bits: Floats, now: float, subflows: int) -> None:
+    """Let the next flow begin."""
+    net, queue, flows, _, counts = state
+    which, number = counts[0], counts[1]
+    if counts[2]:
+        counts[2] -= 1
+        number = flows.free[counts[2]]
+    else:
+        counts[1] += 1
+    counts[0] += 1
+    flows.which[number], flows.left[number] = which, bits[which]
+    flows.since[number], flows.speed[number] = now, 0.0
+    for part in range(subflows):
+        attach(net, queue, number * subflows + part, which * subflows + part)
+
+
+@borrowing
+def _schedule(net: Net, queue: Queue, flows: _Flows, now: float, subflows: int) -> None:
+    """When the flows end whose rows have new rates."""
     for place in range(queue.counts[2]):
         link = queue.changed[place]
         queue.marked[link] = False
         for slot in range(net.base[link], net.base[link] + net.few[link]):
-            flow = net.row[net.slots[slot]] // subflows
+            number = (net.slots[slot] >> net.shift) // subflows
             speed = 0.0
-            for one in range(flow * subflows, (flow + 1) * subflows):
-                if net.bottleneck[one] != NONE:
-                    speed += net.rate[one]
+            for row in range(number * subflows, (number + 1) * subflows):
+                if net.bottleneck[row] != NONE:
+                    speed += net.rate[row]
             speed /= subflows
-            if speed == flows.speed[flow]:
-                continue
-            flows.left[flow] = max(0.0, flows.left[flow] - flows.speed[flow] * (now - flows.since[flow]))
-            flows.since[flow], flows.speed[flow] = now, speed
-            flows.due[flow] = now + flows.left[flow] / speed
-            if flows.place[flow] == NONE:
-                flows.place[flow], flows.heap[waiting] = waiting, flow
-                waiting += 1
-            _rise(flows.heap, flows.place, flows.due, flows.place[flow])
-            _sink(flows.heap[:waiting], flows.place, flows.due, flows.place[flow])
+            if speed != flows.speed[number]:
+                gone = flows.speed[number] * (now - flows.since[number])
+                flows.left[number] = max(0.0, flows.left[number] - gone)
+                flows.since[number], flows.speed[number] = now, speed
+                flows.due[number] = now + flows.left[number] / speed
+                flows.stale[number // _BLOCK] = True
     queue.counts[2] = 0
-    return waiting
-
-
-@borrowing
-def _sink(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
-    """Move an element down the heap while one below it has a smaller key."""
-    if place >= len(heap):
-        return
-    one = heap[place]
-    while 2 * place + 1 < len(heap):
-        below = 2 * place + 1
-        if below + 1 < len(heap) and key[heap[below + 1]] < key[heap[below]]:
-            below += 1
-        if key[heap[below]] >= key[one]:
-            break
-        heap[place] = heap[below]
-        places[heap[place]] = place
-        place = below
-    heap[place], places[one] = one, place
-
-
-@borrowing
-def _rise(heap: IntArray, places: IntArray, key: Floats, place: int) -> None:
-    """Move an element up the heap while the one above it has a larger key."""
-    one = heap[place]
-    while place and key[heap[(place - 1) // 2]] > key[one]:
-        heap[place] = heap[(place - 1) // 2]
-        places[heap[place]] = place
-        place = (place - 1) // 2
-    heap[place], places[one] = one, place
