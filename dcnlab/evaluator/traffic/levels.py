@@ -228,6 +228,11 @@ def settle(net: Net, queue: Queue, most: int) -> None:
         queue.waits[link] = False
         counts[1] -= 1
         _adopt(net, queue, link)
+        if net.few[link]:
+            queue.key[0] = net.left[link] / net.growing[link]
+            if queue.bits[0] >> _SHIFT > number:
+                _wait(queue, link, queue.key[0])
+                continue
         _raise(net, queue, link)
     counts[0] = WAITING
 
@@ -357,4 +362,5 @@ def _raise(net: Net, queue: Queue, link: int) -> None:
                 net.left[there] = left
                 if its < np.inf or left < 0:
                     net.most[there] = max(net.most[there], level)
-                    _wait(queue, there, min(its, level))
+                    if not queue.waits[there]:
+                        _wait(queue, there, max(left, 0.0) / net.growing[there] if its < np.inf else level)
