@@ -230,7 +230,7 @@ def settle(net: Net, queue: Queue, most: int) -> None:
         _adopt(net, queue, link)
         if net.few[link]:
             queue.key[0] = net.left[link] / net.growing[link]
-            if queue.bits[0] >> _SHIFT > number:
+            if queue.bits[0] >> _SHIFT > number:  # lower levels first: they may change this one again
                 _wait(queue, link, queue.key[0])
                 continue
         _raise(net, queue, link)

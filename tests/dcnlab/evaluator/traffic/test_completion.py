@@ -170,8 +170,10 @@ def test_a_higher_load_slows_flows_down() -> None:
         evaluate("fattree:4", ["ecmp"], metrics=["fct"], sizes="nosuch")
 
 
-def one_event_after_the_other(flows: Flows, begin: np.ndarray, bits: np.ndarray, size: int) -> np.ndarray:
-    """The ends of flows on links of capacity 1 Mbit/s; the rates of all are computed again at every event."""
+def one_event_after_the_other(
+    flows: Flows, begin: np.ndarray, bits: np.ndarray, capacities: np.ndarray
+) -> np.ndarray:
+    """The ends of flows; the rates of all are computed again at every event."""
     ends, left, now = np.full(len(begin), np.nan), bits.copy(), 0.0
     while np.isnan(ends).any():
         on = (begin <= now) & np.isnan(ends)
@@ -179,7 +181,7 @@ def one_event_after_the_other(flows: Flows, begin: np.ndarray, bits: np.ndarray,
         if not on.any():
             now = later
             continue
-        rates = rates_of_all(flows.select(on), np.full(size, 1e6))
+        rates = rates_of_all(flows.select(on), capacities)
         until = min(now + float((left[on] / rates).min()), later)
         left[on] -= rates * (until - now)
         ends[on & (left <= 1e-9 * bits)] = now = until
@@ -203,7 +205,7 @@ def test_rates_computed_where_they_change_are_those_of_all(spec: str, name: str,
     size = len(network.adjacency.peer)
     shares = some.shares if len(some.shares) else np.ones(1)
     ends = share_links(some.start, some.links, begin, bits, np.full(size, 1e6), shares, some.subflows)
-    assert ends == pytest.approx(one_event_after_the_other(some, begin, bits, size), rel=1e-7)
+    assert ends == pytest.approx(one_event_after_the_other(some, begin, bits, np.full(size, 1e6)), rel=1e-7)
 
 
 @pytest.mark.parametrize(("load", "seconds"), [(0.5, 0.4), (0.9, 0.4), (3.0, 0.1)])
@@ -215,7 +217,39 @@ def test_rates_that_change_everywhere_are_those_of_all(load: float, seconds: flo
     some, size = route(bind("ecmp", network), pairs), len(network.adjacency.peer)
     bits = wire_bits(flows.size) / 1000  # the simulation beside has links of 1 Mbit/s
     ends = share_links(some.start, some.links, flows.begin, bits, np.full(size, 1e6), np.ones(1), 1)
-    assert ends == pytest.approx(one_event_after_the_other(some, flows.begin, bits, size), rel=1e-7)
+    assert ends == pytest.approx(
+        one_event_after_the_other(some, flows.begin, bits, np.full(size, 1e6)), rel=1e-7
+    )
+
+
+@st.composite
+def rows_on_links(draw: st.DrawFn) -> tuple[int, np.ndarray, list[list[tuple[int, float]]], np.ndarray]:
+    """Subflows per flow; begins and bits of flows; links and shares of each row; capacities."""
+    subflows, size = draw(st.integers(1, 3)), draw(st.integers(2, 12))
+    flows = draw(st.lists(st.tuples(st.integers(0, 20), st.floats(1e4, 1e7)), min_size=1, max_size=40))
+    crossing = st.tuples(st.integers(0, size - 1), st.sampled_from([0.25, 1.0]))
+    path = st.lists(crossing, min_size=1, max_size=5, unique_by=lambda one: one[0])
+    count = subflows * len(flows)
+    rows = draw(st.lists(path, min_size=count, max_size=count))
+    capacities = draw(st.lists(st.sampled_from([1e5, 3e5, 1e6]), min_size=size, max_size=size))
+    return subflows, np.array(sorted(flows)), rows, np.array(capacities)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows_on_links())
+def test_numbers_of_ended_flows_used_again_keep_rates_those_of_all(
+    case: tuple[int, np.ndarray, list[list[tuple[int, float]]], np.ndarray],
+) -> None:
+    """Weighted crossings, several subflows, and links of three rates; every event is computed from none."""
+    subflows, flows, rows, capacities = case
+    start = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    links = np.array([link for row in rows for link, _ in row], np.int32)
+    shares = np.array([share for row in rows for _, share in row])
+    begin, bits = flows[:, 0].copy(), flows[:, 1].copy()
+    ends = share_links(start, links, begin, bits, capacities, shares, subflows)
+    none = np.zeros(len(flows), np.int32)
+    some = Flows(none, none, start, links, shares, subflows)
+    assert ends == pytest.approx(one_event_after_the_other(some, begin, bits, capacities), rel=1e-7)
 
 
 def test_a_flow_that_crosses_a_link_twice_uses_it_twice() -> None:
