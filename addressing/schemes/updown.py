@@ -9,7 +9,7 @@ that are equally good it is the first, or with ``ties=spread`` one by the destin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -20,11 +20,15 @@ from numpy.typing import NDArray
 from addressing.algorithms.shortest_paths import TIES, Starts, live_rows, one_of
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
+from addressing.scheme import ChangedClasses, Scheme
 from topos.family import Family, param
-from topos.graph import NONE, IntArray
+from topos.graph import NONE, IntArray, LinkState
 
 #: Ports kept in the cache, over all destinations.
 _KEPT = 1 << 22
+#: Per node its port towards a vertex (``NONE`` where there is no path), and a code: twice the hops, and 1 more
+#: where the path goes up first.
+Paths = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class UpDown(RuleScheme):
         return self.fabric.size
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        port = self._towards(vertex)[at]
+        port = self._towards(vertex)[0][at]
         return None if port == NONE else Forward(port)
 
     @cached_property
@@ -86,29 +90,112 @@ class UpDown(RuleScheme):
             links[node] = above, [item for item in ends if rank[item[0]] > rank[node]]
         return links
 
-    def _next_ports(self, vertex: int) -> list[int]:
-        """Per node its port towards a vertex, ``NONE`` where there is no path."""
-        port, hops = [NONE] * self.fabric.size, {vertex: 0}
+    def _paths(self, vertex: int) -> Paths:
+        """Paths of all nodes towards a vertex."""
+        near = self._near(vertex)
+        return self._searched(vertex) if near is None else near
+
+    def _searched(self, vertex: int) -> Paths:
+        paths: Paths = [NONE] * self.fabric.size, [NONE] * self.fabric.size
+        port, code = paths
+        code[vertex] = 0
         queue = [vertex] if vertex in self._links else []  # no path leads to a host without a link
         for at in queue:
             for end, _ in self._links[at][0]:
-                if end not in hops:
-                    hops[end] = hops[at] + 1
+                if code[end] == NONE:
+                    code[end] = code[at] + 2
                     queue.append(end)
         for node in queue[1:]:
-            below = [p for end, p in self._links[node][1] if hops.get(end) == hops[node] - 1]
-            port[node] = one_of(below, self.ranks[vertex], hops[node], self.ties)
+            port[node], _ = self._step(node, vertex, code)
         for node in self.order:
-            above = [(hops[end], p) for end, p in self._links[node][0] if end in hops]
-            if node not in hops and above:
-                hops[node] = min(above)[0] + 1
-                nearest = [p for far, p in above if far == hops[node] - 1]
-                port[node] = one_of(nearest, self.ranks[vertex], hops[node], self.ties)
-        return port
+            if code[node] == NONE:
+                port[node], code[node] = self._step(node, vertex, code)
+        return paths
+
+    def _step(self, node: int, vertex: int, code: list[int]) -> tuple[int, int]:
+        """The port and the code of a node towards another vertex, from the codes of its neighbours."""
+        above, below = self._links[node]
+        down = [(code[end], port) for end, port in below if code[end] != NONE and not code[end] & 1]
+        ends = down or [(code[end] | 1, port) for end, port in above if code[end] != NONE]
+        if not ends:
+            return NONE, NONE
+        least = min(ends)[0]
+        nearest = [port for far, port in ends if far == least]
+        return one_of(nearest, self.ranks[vertex], (least >> 1) + 1, self.ties), least + 2
+
+    def _near(self, vertex: int) -> Paths | None:
+        """The paths from those of the intact network: a link that is down changes its ends, at first.  None
+        where others follow."""
+        intact = self._comparable
+        if intact is None:
+            return None
+        port, code = intact._towards(vertex)
+        fresh = None
+        for node in self._ends:
+            if node != vertex:
+                one, two = self._step(node, vertex, code)
+                if two != code[node]:
+                    return None
+                if one != port[node]:
+                    fresh = [*port] if fresh is None else fresh
+                    fresh[node] = one
+        return (port, code) if fresh is None else (fresh, code)
 
     @cached_property
-    def _towards(self) -> Callable[[int], list[int]]:
-        return lru_cache(maxsize=max(16, _KEPT // self.fabric.size))(self._next_ports)
+    def _comparable(self) -> UpDown | None:
+        """The scheme of the intact network, where it has the same order of nodes."""
+        intact: UpDown | None = vars(self).get("_intact")
+        return intact if intact is not None and intact.order == self.order else None
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The nodes in the order at links that are known to be down."""
+        ends = self.fabric.link_ends[list(self.known.down)][:, [0, 2]]
+        return [node for node in np.unique(ends).tolist() if node in self._links]
+
+    @cached_property
+    def _towards(self) -> Callable[[int], Paths]:
+        return lru_cache(maxsize=max(16, _KEPT // self.fabric.size))(self._paths)
+
+    # --- tables after a failure -------------------------------------------------
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        if not self.known:
+            vars(bound)["_intact"] = self
+        return bound
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        few = len(self.vertices) * self.fabric.size <= _KEPT
+        vars(self)["_prepared"] = len(nodes) > 1 and few
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        changed = self.changed_classes(at, before)
+        return changed is not None and not changed.fresh
+
+    def changed_classes(self, at: int, before: Scheme) -> ChangedClasses | None:
+        if not isinstance(before, UpDown) or not (
+            vars(self).get("_prepared") and vars(before).get("_prepared")
+        ):
+            return None
+        local = not (self.known.down ^ before.known.down).isdisjoint(self.fabric.links_of(at))
+        moved = (vertex for vertex in self._moved(before).get(at, ()) if vertex != at)
+        fresh = [(self.pattern(self.vertex_label(vertex)), self.towards(vertex)) for vertex in moved]
+        return ChangedClasses((), [*self._local(at), *fresh] if local else fresh)
+
+    def _moved(self, before: UpDown) -> dict[int, list[int]]:
+        """By node the vertices towards which it sends by another port than before."""
+        known: tuple[UpDown, dict[int, list[int]]] | None = vars(self).get("_compared")
+        if known is not None and known[0] is before:
+            return known[1]
+        moved: dict[int, list[int]] = {}
+        for vertex in self.vertices:
+            old, new = before._towards(vertex)[0], self._towards(vertex)[0]
+            if old is not new:
+                for node in np.flatnonzero(np.array(old) != np.array(new)).tolist():
+                    moved.setdefault(node, []).append(vertex)
+        vars(self)["_compared"] = before, moved
+        return moved
 
 
 def _find_levels(level: NDArray[np.int64], root: int, start: Starts, peer: IntArray) -> None:

@@ -13,6 +13,8 @@ from tests.topos.graphs import built
 from topos.graph import ALL_UP, LinkState
 
 SPECS = tuple(examples())
+#: Schemes that compare the paths to all destinations after a failure with those before.
+COMPARED = ("shortest", "ecmp", "updown", "updown:ties=spread", "updown:root=3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -25,7 +27,7 @@ def test_distances_from_each_are_those_of_single_searches(spec: str) -> None:
             assert (hops[:, server] == paths.search((server,))).all()
 
 
-@pytest.mark.parametrize("text", ["shortest", "ecmp"])
+@pytest.mark.parametrize("text", COMPARED)
 @pytest.mark.parametrize("spec", SPECS)
 def test_prepared_tables_are_equal_and_those_kept_do_not_change(spec: str, text: str) -> None:
     fabric = built(spec)
@@ -42,7 +44,7 @@ def test_prepared_tables_are_equal_and_those_kept_do_not_change(spec: str, text:
         assert not prepared.keeps_table(at, before) or table == compile_table(before, at)
 
 
-@pytest.mark.parametrize("text", ["shortest", "ecmp"])
+@pytest.mark.parametrize("text", COMPARED)
 @pytest.mark.parametrize("spec", SPECS)
 def test_tables_compiled_again_in_part_are_those_compiled_whole(spec: str, text: str) -> None:
     fabric, intact = built(spec), bound(spec, text)
