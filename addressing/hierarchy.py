@@ -28,7 +28,7 @@ from addressing.algorithms.clusters import Parts, Ports
 from addressing.algorithms.cover import Block, prefixes
 from addressing.header import Forward, Header, NextHops
 from addressing.rule import RuleScheme, towards
-from addressing.scheme import ForwardingClass
+from addressing.scheme import ForwardingClass, Scheme
 from topos.family import param
 from topos.graph import ALL_UP, NONE, LinkState
 
@@ -134,6 +134,33 @@ class Hierarchy(RuleScheme):
         most = max(map(self.fabric.port_count, self.vertices))
         if _WORTH * len(nodes) >= len(self.vertices) and len(self.vertices) ** 2 * most <= _MOST:
             _ = self.parts.every_port_inside
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        """While no cluster is split, and the same clusters are neighbours, links of other clusters do not
+        matter to a node."""
+        if not isinstance(before, Hierarchy) or not self._by_neighbours:
+            return False
+        changed = self._changed_parts(before)
+        return changed is not None and self.parts.part[at] not in changed
+
+    @property
+    def _by_neighbours(self) -> bool:
+        """Whether the next cluster follows from which are neighbours: no scheme made from this says otherwise."""
+        rules = "_port", "target_parts", "ports_towards"
+        return all(getattr(type(self), rule) is getattr(Hierarchy, rule) for rule in rules)
+
+    def _changed_parts(self, before: Hierarchy) -> frozenset[int] | None:
+        """The parts with a link that is up or down other than before; None where parts or neighbours differ."""
+        known: tuple[Hierarchy, frozenset[int] | None] | None = vars(self).get("_compared")
+        if known is None or known[0] is not before:
+            old, new = before.parts, self.parts
+            parts = None
+            same = self.clustering == before.clustering and old.part == new.part
+            if same and not self.split_clusters and old.part_neighbours == new.part_neighbours:
+                ends = self.fabric.link_ends[list(self.known.down ^ before.known.down)][:, [0, 2]]
+                parts = frozenset(new.part[node] for node in ends.ravel().tolist())
+            vars(self)["_compared"] = known = before, parts
+        return known[1]
 
     def class_next_hops(
         self, at: int, classes: Sequence[ForwardingClass], links: LinkState = ALL_UP

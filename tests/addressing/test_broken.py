@@ -68,7 +68,15 @@ TREES = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "text"), PLAIN + TREES)
+#: Hierarchies, whose tables depend on clusters.
+CLUSTERS = [
+    (spec, text)
+    for spec in ("smallworld:6x6,clusters=2x2", "smallworld:8x4,clusters=4x2,links=2")
+    for text in ("hrsw", "hrsw:budget=0", "hrsw-set", "hier", "hier:ties=spread")
+] + [("fattree:4", "hier"), ("torus:4x4", "hier"), ("jellyfish:8,8,4", "hier")]
+
+
+@pytest.mark.parametrize(("spec", "text"), PLAIN + TREES + CLUSTERS)
 def test_a_table_that_is_said_to_stay_is_the_same(spec: str, text: str) -> None:
     intact = bound(spec, text)
     nodes = deciding(intact)
@@ -103,6 +111,21 @@ def test_many_tables_of_a_fat_tree_stay() -> None:
     switches = deciding(intact)
     after.prepare_tables(switches)
     assert sum(after.keeps_table(at, intact) for at in switches) > len(switches) / 3
+
+
+@pytest.mark.parametrize(("spec", "text"), CLUSTERS)
+def test_tables_stay_after_each_link_of_another_cluster(spec: str, text: str) -> None:
+    intact = bound(spec, text)
+    nodes, kept = deciding(intact), 0
+    intact.prepare_tables(nodes)
+    tables = {at: compile_table(intact, at) for at in nodes}
+    for link in range(0, len(intact.fabric.link_ends), 3):
+        after = intact.with_failures(LinkState(frozenset({link})))
+        for at in nodes:
+            if after.keeps_table(at, intact):
+                kept += 1
+                assert compile_table(after, at) == tables[at]
+    assert kept > 0 or text == "hrsw-set"  # whose exits depend on the whole network
 
 
 def test_tables_of_a_tree_stay_but_near_the_link_that_changes() -> None:
