@@ -135,6 +135,12 @@ class Hierarchy(RuleScheme):
         if _WORTH * len(nodes) >= len(self.vertices) and len(self.vertices) ** 2 * most <= _MOST:
             _ = self.parts.every_port_inside
 
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        for name in ("clustering", "places", "_place", "_first_hosts", "_kept"):  # failures change none of them
+            vars(bound)[name] = getattr(self, name)
+        return bound
+
     def keeps_table(self, at: int, before: Scheme) -> bool:
         """While no cluster is split, and the same clusters are neighbours, links of other clusters do not
         matter to a node."""
@@ -145,7 +151,7 @@ class Hierarchy(RuleScheme):
 
     @property
     def _by_neighbours(self) -> bool:
-        """Whether the next cluster follows from which are neighbours: no scheme made from this says otherwise."""
+        """Whether the next cluster follows from which are neighbours: no scheme made from this differs."""
         rules = "_port", "target_parts", "ports_towards"
         return all(getattr(type(self), rule) is getattr(Hierarchy, rule) for rule in rules)
 

@@ -115,6 +115,10 @@ class UsualEntries(dict[int, tuple[Entry, ...]]):
 
 
 def _difference(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    """How many entries of one table are not in the other, or do something else there."""
+    if [entry.pattern for entry in before] == [entry.pattern for entry in after]:
+        both = zip(before, after, strict=True)
+        return sum(a is not b and a.next_hops != b.next_hops for a, b in both)
     same = frozenset(map(id, before)).intersection(map(id, after))
     old, new = (
         {entry.pattern: entry.next_hops for entry in entries if id(entry) not in same}
