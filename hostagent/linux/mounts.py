@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+PROC = Path("/proc")
 #: Flags of mount(2).
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT = 0x1, 0x2, 0x4, 0x8, 0x20
 BIND, MOVE, REC, PRIVATE = 0x1000, 0x2000, 0x4000, 0x40000
@@ -46,6 +48,28 @@ def mount_proc() -> None:
         mount("proc", "/proc", "proc", NOSUID | NODEV)
     except PermissionError as error:
         raise CoveredError(*error.args) from error
+
+
+@contextlib.contextmanager
+def fresh_proc(folder: Path) -> Iterator[Path]:
+    """A proc file system that is mounted at ``folder`` only, which is made for it; the usual one where that is
+    forbidden.
+
+    The kernel keeps the settings of all network namespaces under one name and searches them one by one: 2,048
+    namespaces take four times as long as they do with a proc file system for each few (Linux 5.8).
+    """
+    folder.mkdir(exist_ok=True)
+    try:
+        mount("proc", str(folder), "proc")
+    except OSError:
+        yield PROC
+    else:
+        try:
+            yield folder
+        finally:
+            detach(str(folder))
+    finally:
+        folder.rmdir()
 
 
 def mount_sys(folder: str) -> None:

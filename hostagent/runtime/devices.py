@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from addressing.fields import ipv6 as wide_addresses
+from hostagent.linux.mounts import PROC
 from hostagent.linux.namespaces import CLONE_NEWNET, set_namespace
 from hostagent.linux.netlink import CarrierWatch, Interface, Netlink, compute_checksums
 
@@ -39,7 +40,7 @@ _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
 _MAX_DESCRIPTORS = 1 << 20
 #: Asked by netlink first: a file of settings takes the longer to find, the more namespaces there are.
-_CONF, _DISABLED = Path("/proc/sys/net/ipv6/conf"), "disable_ipv6"
+_CONF, _DISABLED = Path("sys/net/ipv6/conf"), "disable_ipv6"
 
 PacketSocket = socket.socket
 
@@ -119,6 +120,7 @@ def open_devices(
     held: int | None = None,
     ipv6: bool = False,
     further: tuple[bytes, ...] = (),
+    proc: Path = PROC,
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
@@ -127,7 +129,8 @@ def open_devices(
     the programs can be attached.  Without ``offloads`` packets have the size of frames and computed checksums,
     those too that the kernel forwards from the host's own stack.  With ``ipv6`` the host has the IPv6 address
     that contains its IPv4 address, too, if the kernel has IPv6.  ``held`` is a descriptor of the TUN device
-    of an agent that has ended, which is used if the host has that device still.  Raises OSError.
+    of an agent that has ended, which is used if the host has that device still.  ``proc`` is where settings are
+    written.  Raises OSError.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         with Netlink() as netlink:
@@ -148,11 +151,11 @@ def open_devices(
                     compute_checksums(name)
             ipv6 = ipv6 and _kernel_has_ipv6()
             if existing[TUN_NAME].speaks_ipv6:
-                (_CONF / "all" / _DISABLED).write_text("1")
+                (proc / _CONF / "all" / _DISABLED).write_text("1")
             if ipv6:
                 netlink.without_own_ipv6(existing[TUN_NAME].index)
                 for name in ("lo", TUN_NAME):
-                    (_CONF / name / _DISABLED).write_text("0")
+                    (proc / _CONF / name / _DISABLED).write_text("0")
             tun_index = existing[TUN_NAME].index
             smallest = min((existing[name].mtu for name in ports.values()), default=_MTU)
             addresses = () if address is None else (address, *further)
@@ -202,7 +205,7 @@ def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[in
 @functools.cache
 def _kernel_has_ipv6() -> bool:
     """Once per process: in each further namespace a name in /proc/sys takes longer to look up."""
-    return _CONF.is_dir()
+    return (PROC / _CONF).is_dir()
 
 
 @contextlib.contextmanager

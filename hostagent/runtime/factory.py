@@ -11,6 +11,7 @@ import gc
 import os
 import random
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from addressing import registry as schemes
@@ -18,6 +19,7 @@ from addressing.scheme import Scheme, walk
 from hostagent import further_addresses, registry
 from hostagent.control.authentication import KEY_SIZE
 from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.linux.mounts import PROC
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.runtime.agent_io import AgentIO, EventSink
 from hostagent.runtime.devices import Devices, open_devices
@@ -66,8 +68,10 @@ class AgentFactory:
         load_balance: LoadBalance,
         report: EventSink,
         generation: int = 0,
+        proc: Path = PROC,
     ) -> AgentIO:
-        """An agent with its devices open; one that is started again has the address that it had.
+        """An agent with its devices open; one that is started again has the address that it had.  Settings are
+        written to ``proc``.
 
         It is created before its process is forked: a child would first copy every page that this work touches.
         """
@@ -79,7 +83,7 @@ class AgentFactory:
         devices = open_devices(
             place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads,
             self._held.get(place.node), 6 in self._scheme.ip_versions,
-            tuple(address for address, server in self._further.items() if server == place.node),
+            tuple(address for address, server in self._further.items() if server == place.node), proc,
         )  # fmt: skip
         self._hold(place.node, devices.tun)
         if acceleration is not None and devices.accelerated:

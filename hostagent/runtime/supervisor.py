@@ -14,27 +14,25 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import math
 import os
 import selectors
 import socket
 import time
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from hostagent.linux.channel import Channel, Message
+from hostagent.linux.mounts import fresh_proc
 from hostagent.options import AgentPlacement, LoadBalance
 from hostagent.runtime import progress
 from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.children import ChildProcess, PendingQuery, change_of_child, run_child, watch_children
 from hostagent.runtime.devices import ranges_excluding
 from hostagent.runtime.factory import AgentFactory
+from hostagent.runtime.processes import FORK_BATCH, supervisor_count, worker_count
 from hostagent.runtime.worker import Worker, failure_event
 from topos.graph import LinkState
 
-#: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
-_FORK_BATCH = 64
-#: Packet sockets of a process with many agents: when it ends the kernel closes them one by one, 12 ms each.
-_SOCKETS = 128
 _PIPE = 1 << 12
 #: Seconds for which it looks whether agents end their turn, before it asks them.
 _GRACE = 0.002
@@ -167,7 +165,7 @@ class Supervisor:
             child.missed.append(order)
 
     def _start(self, places: Sequence[AgentPlacement]) -> None:
-        if self._options.agents == "host" and (shares := _shares(places)):
+        if shares := _shares(places):
             self._starts.append({self._fork_supervisor(share) for share in shares})
         else:
             self.start_local(places)
@@ -199,9 +197,8 @@ class Supervisor:
 
     def start_local(self, places: Sequence[AgentPlacement]) -> None:
         """Start agents as children of this process; report each of them, then all."""
-        together = _FORK_BATCH if self._options.agents == "host" else max(1, len(places))
-        for first in range(0, len(places), together):
-            self._start_batch(places[first : first + together])
+        for first in range(0, len(places), FORK_BATCH):
+            self._start_batch(places[first : first + FORK_BATCH])
         self._control.send({"event": "ready"})
 
     def _start_batch(self, places: Sequence[AgentPlacement]) -> None:
@@ -210,7 +207,8 @@ class Supervisor:
         Every page that the parent touches between two forks is a page that the child does not share.
         """
         epoch, links, _ = self._links.read()
-        attempts = [self._prepare(place, links) for place in places]
+        with fresh_proc(Path(f"/run/proc-{os.getpid()}")) as proc:  # each supervisor has another process number
+            attempts = [self._prepare(place, links, proc) for place in places]
         prepared = [agent_io for agent_io in attempts if agent_io is not None]
         per_host = self._options.agents == "host"
         sockets = sum(len(nic.sockets) for agent_io in prepared for nic in agent_io.devices.nics)
@@ -234,11 +232,13 @@ class Supervisor:
                 self._control.send({"event": "ready", "node": node, "pid": pid})
             worker.close()
 
-    def _prepare(self, place: AgentPlacement, links: LinkState) -> AgentIO | None:
+    def _prepare(self, place: AgentPlacement, links: LinkState, proc: Path) -> AgentIO | None:
         """An agent with its devices; None when it failed."""
         generation = place.generation + self._generations.get(place.node, 0)
         try:
-            prepared = self._factory.agent_io(place, links, self._load_balance, self._control.send, generation)
+            prepared = self._factory.agent_io(
+                place, links, self._load_balance, self._control.send, generation, proc
+            )
             prepared.follow(self._standing.values())
             return prepared
         except Exception as error:
@@ -360,12 +360,6 @@ class Supervisor:
 
 
 def _shares(places: Sequence[AgentPlacement]) -> list[Sequence[AgentPlacement]]:
-    """The agents of each second-level supervisor, one per processor; none where one process is as fast."""
-    supervisors = min(len(os.sched_getaffinity(0)), len(places) // _FORK_BATCH)
+    """The agents of each second-level supervisor; none where one process is as fast."""
+    supervisors = supervisor_count(len(places))
     return [places[first::supervisors] for first in range(supervisors)] if supervisors > 1 else []
-
-
-def worker_count(agents: int, sockets: int) -> int:
-    """How many processes run agents that have so many packet sockets: one per processor, and more where these
-    would take long to end."""
-    return min(agents, max(len(os.sched_getaffinity(0)), math.ceil(sockets / _SOCKETS)))

@@ -19,7 +19,7 @@ from hostagent.forwarding import icmp, packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import CACHE_SIZE, CONSUMED, TO_HOST
 from hostagent.forwarding.framing import UNASSIGNED_MAC
-from hostagent.runtime import supervisor
+from hostagent.runtime import processes
 from tests.hostagent.frames import agent, frame, from_host, from_nic, parsed, scheme, udp, with_fresh_checksums
 from topos.graph import ALL_UP, LinkState
 
@@ -326,4 +326,4 @@ def test_aliases_are_mapped_back() -> None:
 def test_workers_have_few_packet_sockets_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process with thousands takes the kernel half a minute to end."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
-    assert [supervisor.worker_count(agents, 2 * agents) for agents in (1, 64, 1024)] == [1, 2, 16]
+    assert [processes.worker_count(agents, 2 * agents) for agents in (1, 64, 1024)] == [1, 2, 16]

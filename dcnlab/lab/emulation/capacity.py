@@ -19,6 +19,7 @@ from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import UsageError
 from hostagent.options import Mode
+from hostagent.runtime import processes
 from topos.arrays import Floats
 from topos.fabric import Fabric
 from topos.family import Family
@@ -27,12 +28,12 @@ from topos.family import Family
 #: lab; of an agent's process that has relayed packets; of a server; of an end of a link, and of one at a
 #: switch; of an Open vSwitch.
 _BASE = 300 << 20
-_PER_AGENT_PROCESS, _PER_SERVER = 1792 << 10, 256 << 10
-_PER_PORT, _PER_SWITCH_PORT = 32 << 10, 256 << 10
+_PER_AGENT_PROCESS, _PER_SERVER = 1792 << 10, 384 << 10
+_PER_PORT, _PER_SWITCH_PORT = 50 << 10, 256 << 10
 _PER_SHARD = 16 << 20
 #: Open files: of any program of a lab at its start, of an Open vSwitch per bridge and per port (at
-#: most: the userspace datapath needs one per port), of the agents per server.
-_FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
+#: most: the userspace datapath needs one per port).
+_FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT = 64, 4, 4
 #: Processes and threads: of any lab, of an Open vSwitch, of the controller per switch.
 _TASKS, _TASKS_PER_SHARD, _TASKS_PER_SWITCH = 64, 8, 2
 #: Seconds of processor time of a launch, fitted to 13 labs of 4 to 4,096 servers on one machine, within 15 %:
@@ -67,14 +68,14 @@ def requirements(
     """What a lab of this fabric needs, or one of some of its nodes."""
     servers = sum(map(fabric.is_server, _chosen(fabric, nodes).tolist()))
     switches = (fabric.size if nodes is None else len(nodes)) - servers
-    processes = servers if fabric.relaying and agents == "host" else 0
+    agent_processes = servers if fabric.relaying and agents == "host" else 0
     shards = _shards(fabric, nodes)
-    tasks = _TASKS + processes + shards * _TASKS_PER_SHARD + switches * _TASKS_PER_SWITCH
+    tasks = _TASKS + agent_processes + shards * _TASKS_PER_SHARD + switches * _TASKS_PER_SWITCH
     namespaces = 1 + servers + shards
     memory = memory_needed(fabric, agents, nodes)
     return [
         Requirement(_MEMORY, memory, _available()),
-        Requirement(_OPEN_FILES, files_needed(fabric, nodes), _most_files(), "ulimit -Hn"),
+        Requirement(_OPEN_FILES, files_needed(fabric, agents, nodes), _most_files(), "ulimit -Hn"),
         Requirement(
             "processes and threads", tasks, _most_tasks(), "kernel.pid_max, kernel.threads-max, pids.max"
         ),
@@ -95,7 +96,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     """Estimate the processor time of a launch of this fabric, or of some of its nodes, over all cores."""
     chosen = _chosen(fabric, nodes)
     ports, servers = _ports(fabric)[chosen], int((chosen < fabric.servers).sum())
-    processes = servers if fabric.relaying and agents == "host" else 0
+    agent_processes = servers if fabric.relaying and agents == "host" else 0
     switches, shards = len(chosen) - servers, _shards(fabric, chosen.tolist())
     switch_ports = float(ports[chosen >= fabric.servers].sum())
     bridges = switches / shards if shards else 0.0
@@ -103,7 +104,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     return (
         _CPU
         + float(seconds[chosen].sum())
-        + processes * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
+        + agent_processes * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
         + switch_ports * bridges * _CPU_PER_SWITCH_PORT_AND_BRIDGE
     )
 
@@ -118,9 +119,9 @@ def node_costs(fabric: Fabric, agents: Mode = "host") -> tuple[Floats, Floats]:
     of processor time of a launch."""
     ports = _ports(fabric)
     memory, seconds = ports * _PER_PORT, np.zeros(fabric.size)
-    processes = fabric.relaying and agents == "host"
-    memory[: fabric.servers] += _PER_SERVER + (_PER_AGENT_PROCESS if processes else 0)
-    seconds[: fabric.servers] += _CPU_PER_SERVER + (_CPU_PER_AGENT_PROCESS if processes else 0)
+    alone = fabric.relaying and agents == "host"
+    memory[: fabric.servers] += _PER_SERVER + (_PER_AGENT_PROCESS if alone else 0)
+    seconds[: fabric.servers] += _CPU_PER_SERVER + (_CPU_PER_AGENT_PROCESS if alone else 0)
     memory[fabric.servers :] += ports[fabric.servers :] * _PER_SWITCH_PORT
     seconds[fabric.servers :] += ports[fabric.servers :] * _CPU_PER_SWITCH_PORT
     return memory, seconds
@@ -136,26 +137,26 @@ def _shards(fabric: Fabric, nodes: Iterable[int] | None = None) -> int:
     return openvswitch.shard_count(len(switches), sum(map(fabric.port_count, switches)))
 
 
-def files_needed(fabric: Fabric, nodes: Collection[int] | None = None) -> int:
+def files_needed(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> int:
     """The most files that one program of a lab of this fabric, or of some of its nodes, has open at a time."""
     chosen = _chosen(fabric, nodes)
-    servers = int((chosen < fabric.servers).sum())
-    ports = sum(map(fabric.port_count, chosen.tolist()))
-    in_switches = _FILES_PER_BRIDGE * (len(chosen) - servers) + _FILES_PER_PORT * ports
+    ports = _ports(fabric)[chosen].astype(int)
+    at_servers, at_switches = ports[chosen < fabric.servers], ports[chosen >= fabric.servers]
+    in_switches = _FILES_PER_BRIDGE * len(at_switches) + _FILES_PER_PORT * int(at_switches.sum())
     shards = _shards(fabric, nodes)
     return _FILES + max(
-        servers * _FILES_PER_SERVER,
+        processes.most_files(agents, len(at_servers), int(at_servers.max(initial=0))) if fabric.relaying else 0,
         -(-in_switches // shards) if shards else 0,
         netns.FILES_PER_VETH_PAIR * min(len(fabric.link_ends), netns.VETH_PAIRS_PER_BATCH),
     )
 
 
-def allow_files(fabric: Fabric, nodes: Collection[int] | None = None) -> None:
+def allow_files(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:
     """Raise the soft limit of open files of this process and its children to what the lab needs;
     :func:`check` has checked the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files_needed(fabric, nodes)), hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files_needed(fabric, agents, nodes)), hard))
 
 
 def check_size(family: Family) -> None:
@@ -179,10 +180,19 @@ def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None =
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )
     for requirement in requirements(fabric, agents, nodes):
-        _refuse(fabric.spec, requirement)
+        _refuse(fabric.spec, requirement, _saving(fabric, agents, nodes))
 
 
-def _refuse(spec: str, requirement: Requirement) -> None:
+def _saving(fabric: Fabric, agents: Mode, nodes: Collection[int] | None) -> str:
+    """What to do to need less memory, beside a smaller topology."""
+    if agents == "host" and fabric.relaying:
+        less = memory_needed(fabric, "workers", nodes)
+        if less <= _available():
+            return f"`--agents workers` (about {less >> 20:,} MB), "
+    return ""
+
+
+def _refuse(spec: str, requirement: Requirement, saving: str = "") -> None:
     """Raise UsageError if the machine has too little of something."""
     if requirement.fits:
         return
@@ -190,7 +200,7 @@ def _refuse(spec: str, requirement: Requirement) -> None:
     if requirement.what == _MEMORY:
         raise UsageError(
             f"{spec} needs about {needed >> 20:,} MB of memory and {limit >> 20:,} MB are free:"
-            " use a smaller topology, or `dcnlab evaluate` it offline"
+            f" use {saving}a smaller topology, or `dcnlab evaluate` it offline"
         )
     what = requirement.what.removesuffix(" of one program")
     raise UsageError(f"{spec} needs up to {needed:,} {what} and {limit:,} are allowed ({requirement.remedy})")

@@ -77,7 +77,7 @@ class LocalMachine(MeasuredLab):
         super().__init__()
         self.config, self.guard, self.journal = config, guard, journal
         self.launched_scheme, self.fabric, self.link_state = scheme, scheme.fabric, link_state
-        capacity.allow_files(self.fabric, None if part is None else part.nodes)
+        capacity.allow_files(self.fabric, config.agents, None if part is None else part.nodes)
         self.port_watch = PortWatch(link_state.report)
         self.running = launch.launch(
             config, scheme, link_state.report, report, outside, self.port_watch.controller_event, part, guard

@@ -10,7 +10,10 @@ import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation import capacity
 from dcnlab.lab.emulation.capacity import files_needed
+from dcnlab.lab.errors import UsageError
+from hostagent.options import Mode
 from tests.lab import processes
 from tests.lab.terminal import DCNLAB
 from topos import registry
@@ -32,6 +35,16 @@ def test_a_plan_says_what_fits() -> None:
     assert needs["network namespaces"]["needed"] > large["servers"]
     _, workers = _plan("bcube:16,3", "--agents", "workers")
     assert {need["what"]: need["needed"] for need in workers["needs"]}["memory"] < needs["memory"]["needed"]
+
+
+def test_who_lacks_memory_hears_of_workers_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = registry.fabric("torus:32x32")
+    alone, together = (capacity.memory_needed(fabric, mode) for mode in ("host", "workers"))
+    for free, hint in (((alone + together) // 2, True), (together // 2, False)):
+        monkeypatch.setattr(capacity, "_available", lambda free=free: free)
+        with pytest.raises(UsageError) as refused:
+            capacity.check(fabric)
+        assert ("`--agents workers` (about" in str(refused.value)) == hint
 
 
 def test_a_lab_is_no_larger_than_its_plan() -> None:
@@ -64,8 +77,16 @@ def test_a_low_soft_limit_is_raised() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("spec", "scheme"), [("bcube:2,1", "brp"), ("fattree:4", "shortest")])
-def test_no_program_has_more_open_files_than_estimated(spec: str, scheme: str) -> None:
-    with Lab(spec, scheme):
+@pytest.mark.parametrize(
+    ("spec", "scheme", "agents"),
+    [
+        ("bcube:2,1", "brp", "host"),
+        ("fattree:4", "shortest", "host"),
+        ("torus:16x16", "dor", "host"),
+        ("torus:16x16", "dor", "workers"),
+    ],
+)
+def test_no_program_has_more_open_files_than_estimated(spec: str, scheme: str, agents: Mode) -> None:
+    with Lab(spec, scheme, agents=agents):
         most = max(program.num_fds() for program in psutil.Process().children(recursive=True))
-    assert 60 < most <= files_needed(registry.fabric(spec))
+    assert 60 < most <= files_needed(registry.fabric(spec), agents)

@@ -23,7 +23,7 @@ from typing import TypeVar
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from hostagent.linux import process_exit
-from hostagent.linux.mounts import BIND, detach, mount
+from hostagent.linux.mounts import BIND, detach, fresh_proc, mount
 from hostagent.linux.namespaces import CLONE_NEWNET, set_namespace, unshare
 from hostagent.linux.netlink import Interface, Netlink
 
@@ -41,7 +41,6 @@ _SETTINGS = (
 LARGE_SEGMENTS = ("sys/net/ipv4/tcp_tso_rtt_log", "20")
 #: A setting of hosts whose sshd is no root of theirs: that of an ordinary user.
 LOW_PORTS = ("sys/net/ipv4/ip_unprivileged_port_start", "0")
-_PROC = Path("/proc")
 FOLDER = Path("/run/netns")
 #: A proc file system of our own, for so many namespaces at a time.
 _OWN_PROC, _NAMESPACES_PER_PROC = Path("/run/proc"), 64
@@ -121,7 +120,7 @@ def create(
     def work() -> None:
         wrong: list[tuple[str, str]] | None = None
         for some in _batched(names, _NAMESPACES_PER_PROC):
-            with _fresh_proc() as proc:
+            with fresh_proc(_OWN_PROC) as proc:
                 for name in some:
                     enter_new()
                     if wrong is None:  # every further one inherits the same
@@ -152,25 +151,6 @@ def _keep(name: str, settings: Iterable[tuple[Path, str]]) -> None:
     for setting, value in settings:
         setting.write_text(value)
     set_up("lo", True)
-
-
-@contextlib.contextmanager
-def _fresh_proc() -> Iterator[Path]:
-    """A proc file system that is mounted here only.
-
-    The kernel keeps the settings of all namespaces under one name and searches them one by one: 2,048
-    namespaces take four times as long as they do with a proc file system for each few (Linux 5.8).
-    """
-    _OWN_PROC.mkdir(exist_ok=True)
-    try:
-        mount("proc", str(_OWN_PROC), "proc")
-    except OSError:
-        yield _PROC
-        return
-    try:
-        yield _OWN_PROC
-    finally:
-        detach(str(_OWN_PROC))
 
 
 def _batched(names: Iterable[str], size: int) -> Iterator[list[str]]:
