@@ -66,20 +66,25 @@ def paint(axes: Axes, chart: Chart, scales: Chart | None = None, named: bool = F
 
 
 def _curve(axes: Axes, chart: Chart, series: Series, number: int) -> None:
+    look = {**_look(chart, series), "label": chart.name_of(series, series.label)}
+    if chart.steps:
+        axes.step(series.x, series.y, where="post", **look)
+        return
+    x = _beside(chart, number) if chart.names else series.x
+    axes.errorbar(x, series.y, _bounded(chart, series), capsize=2, elinewidth=0.8, **look)
+
+
+def _look(chart: Chart, series: Series) -> dict[str, Any]:
+    """How a curve is drawn: the group decides its colour, marker and width, the style its line."""
     group, style = chart.groups.index(series.colour_key), chart.styles.index(series.style)
     width = line_width(group)
     # A curve that is alone in its colour differs from the others by its line as well.
     line = LINES[(style if len(chart.styles) > 1 else group) % len(LINES)]
-    look: dict[str, Any] = {"color": COLOURS[group % len(COLOURS)], "linewidth": width}
-    look["label"] = chart.name_of(series, series.label)
+    look = {"color": COLOURS[group % len(COLOURS)], "linewidth": width, "linestyle": line}
     if chart.steps:
-        axes.step(series.x, series.y, line, where="post", **look)
-        return
-    axes.errorbar(
-        _beside(chart, number) if chart.names else series.x, series.y, _bounded(chart, series),
-        marker=MARKERS[group % len(MARKERS)], linestyle="none" if chart.names else line,
-        markersize=3 + width, capsize=2, elinewidth=0.8, **look,
-    )  # fmt: skip
+        return look
+    marker = {"marker": MARKERS[group % len(MARKERS)], "markersize": 3 + width}
+    return {**look, **marker, "linestyle": "none" if chart.names else line}
 
 
 def _bounded(chart: Chart, series: Series) -> Any:
@@ -103,7 +108,7 @@ def is_share(chart: Chart) -> bool:
 def _beside(chart: Chart, number: int) -> list[float]:
     """The x values of a series over categories, shifted so that the series stand side by side."""
     count = len(chart.series)
-    aside = 0.5 * (number - (count - 1) / 2) / count
+    aside = max(0.5, min(0.8, 0.1 * count)) * (number - (count - 1) / 2) / count
     return [x + aside for x in chart.series[number].x]
 
 
@@ -200,6 +205,16 @@ def style_lines(chart: Chart) -> list[Line2D]:
         Line2D([], [], color="black", linestyle=LINES[i % len(LINES)], label=style or "no failures")
         for i, style in enumerate(styles)
     ]
+
+
+def group_lines(charts: Sequence[Chart]) -> list[Line2D]:
+    """For a legend: a line for each group that the charts draw, as its first curve is drawn."""
+    lines: dict[str, Line2D] = {}
+    for chart in map(in_order, charts):
+        for series in chart.series:
+            name = chart.name_of(series, series.colour_key)
+            lines.setdefault(series.colour_key, Line2D([], [], label=name, **_look(chart, series)))
+    return list(lines.values())
 
 
 def name_curves(axes: Axes, chart: Chart, without: Collection[str] = ()) -> None:
@@ -307,19 +322,19 @@ def _below(axes: Axes, names: Sequence[str]) -> tuple[Sequence[str], dict[str, A
         return names, {}
     # What stands beside the axes is about as wide as six letters are high.
     room = (float(figure.get_figwidth()) - 6 * size / 72) / len(names) - size / 144
-    wrapped = ["\n".join(_wrapped(part, room, size) for part in name.split("\n")) for name in names]
-    if all(_inches(line, size) <= room for name in wrapped for line in name.split("\n")):
-        return wrapped, {}
+    below = ["\n".join(wrapped(part, room, size) for part in name.split("\n")) for name in names]
+    if all(inches_of(line, size) <= room for name in below for line in name.split("\n")):
+        return below, {}
     return names, {"rotation": 30, "ha": "right"}
 
 
-def _wrapped(text: str, room: float, size: float) -> str:
+def wrapped(text: str, room: float, size: float) -> str:
     """Lines of about so many inches, which end between words."""
-    letters = len(text) * room / max(_inches(text, size), 1e-9)
+    letters = len(text) * room / max(inches_of(text, size), 1e-9)
     return textwrap.fill(text, max(1, int(letters)), break_long_words=False)
 
 
-def _inches(text: str, size: float) -> float:
+def inches_of(text: str, size: float) -> float:
     """The width of a text at a font size in points."""
     font = FontProperties(family=matplotlib.rcParams["font.family"])
     return float(TextPath((0, 0), text, size=size, prop=font).get_extents().width) / 72 if text else 0.0

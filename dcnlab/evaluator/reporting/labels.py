@@ -43,15 +43,25 @@ def _named(chart: Chart, named: Callable[[str], str]) -> Chart:
 def read(pairs: Sequence[str], topologies: Sequence[str], schemes: Sequence[str]) -> dict[str, str]:
     """The names by specification, from texts such as ``fattree:4=Fat tree``.
 
-    A family, or a scheme without its parameters, is the only one of that name.  Raises SpecError with one line.
+    A family, or a scheme without its parameters, is the only one of that name.  Specifications and names may
+    contain ``=``.  Raises SpecError with one line.
     """
     specs = {one: str(network_of(one, 1)["topology"]) for one in topologies} | {one: one for one in schemes}
     names: dict[str, str] = {}
     for pair in pairs:
-        spec, equals, text = pair.rpartition("=")
-        matching = [one for one in specs if one == spec] or [one for one in specs if one.split(":")[0] == spec]
-        if not equals or len(matching) != 1:
+        at = [one.start() for one in re.finditer("=", pair)]
+        found = [(where, known) for where in at if (known := _known(pair[:where], specs))]
+        if not found:
             example = next(iter(specs), "fattree:4")
             raise SpecError(f"--label {pair}: write a topology or a scheme and its name, such as {example}=A")
-        names[specs[matching[0]]] = text
+        where, known = found[-1]
+        names[specs[known]] = pair[where + 1 :]
     return names
+
+
+def _known(text: str, specs: Mapping[str, str]) -> str | None:
+    """The specification that a text means: itself, or the only one of that family or scheme."""
+    of_name = [one for one in specs if one.split(":")[0] == text]
+    if text in specs:
+        return text
+    return of_name[0] if len(of_name) == 1 else None

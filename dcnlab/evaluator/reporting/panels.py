@@ -3,55 +3,106 @@
 from __future__ import annotations
 
 import itertools
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from dcnlab.evaluator.reporting.axes import name_curves, paint, style_lines, with_curves_of
+from dcnlab.evaluator.reporting.axes import (
+    group_lines,
+    inches_of,
+    name_curves,
+    paint,
+    style_lines,
+    with_curves_of,
+    wrapped,
+)
 from dcnlab.evaluator.reporting.charts import Chart, Panels, twins
 
-#: The least height of a panel in inches.
-_LOWEST = 1.5
+#: The least height and width of a panel in inches.
+_LOWEST, _NARROWEST = 1.5, 1.7
+#: The share of a panel's width that a name beside its curve may have.
+_BESIDE = 0.4
 
 
 def figure(panels: Panels, width: float = 0.0, *, captioned: bool = True) -> Figure:
     """The rows that show a difference; the panels of a row share the y axis, and all panels of one quantity.
 
-    Panels are lower where ``width`` (inches) is less than the usual one.
+    With a ``width`` (inches) rows continue below where panels would be too narrow, and names that do not fit
+    beside their curves stand in the legend.
     """
     same = twins(*(chart for row in panels.grid for chart in row))
     grid = [[replace(chart, same=same) for chart in row] for row in panels.grid]
-    rows, usual = max(1, len(grid)), 2.9 * panels.columns + 1.2
+    columns = min(panels.columns, max(1, int(width / _NARROWEST))) if width else panels.columns
+    lines = [(row[at : at + columns], row) for row in grid for at in range(0, len(row), columns)]
+    rows, usual = max(1, len(lines)), 2.9 * columns + 1.2
     height = max(_LOWEST, 2.3 * min(1.0, (width or usual) / usual)) * rows + 0.7
     drawn = Figure(figsize=(width or usual, height), layout="constrained")
     if grid:
-        alike = len({chart.y_label for line in grid for chart in line}) == 1
-        places = drawn.subplots(rows, panels.columns, squeeze=False, sharey=True if alike else "row")
-        named: set[str] = set()
-        for line, charts in zip(places, grid, strict=True):
-            _row(line, charts, [one for each in grid for one in each] if alike else charts, named)
-        lines = style_lines(grid[0][0])
-        if lines:
-            drawn.legend(
-                handles=lines,
-                loc="outside upper center",
-                ncols=len(lines),
-                title=panels.title,
-                title_fontsize=matplotlib.rcParams["font.size"] + 1,
-            )
-        else:
-            drawn.suptitle(panels.title, fontsize=matplotlib.rcParams["font.size"] + 1)
+        places = drawn.subplots(rows, columns, squeeze=False, sharey=True if _alike(grid) else "row")
+        _fill(drawn, panels.title, grid, list(zip(places, lines, strict=True)), width / columns or math.inf)
     caption(drawn, caption_of(panels) if captioned else "")
     return drawn
 
 
+def _alike(grid: Sequence[Sequence[Chart]]) -> bool:
+    """Whether all charts are of one quantity."""
+    return len({chart.y_label for row in grid for chart in row}) == 1
+
+
+def _fill(
+    drawn: Figure,
+    title: str,
+    grid: Sequence[Sequence[Chart]],
+    lines: Sequence[tuple[Sequence[Axes], tuple[Sequence[Chart], Sequence[Chart]]]],
+    room: float,
+) -> None:
+    """Draw the charts of each line of axes, with the scale of their row; a panel has ``room`` inches."""
+    every = [chart for row in grid for chart in row]
+    names, styles = group_lines(every), style_lines(grid[0][0])
+    size = matplotlib.rcParams["legend.fontsize"]
+    beside = all(inches_of(str(one.get_label()), size) <= _BESIDE * room for one in names)
+    named = set() if beside else {series.colour_key for chart in every for series in chart.series}
+    for places, (charts, row) in lines:
+        _row(places, charts, every if _alike(grid) else row, named)
+        for axes in places if math.isfinite(room) else ():
+            axes.set_title(
+                wrapped(axes.get_title(), 0.8 * room, axes.title.get_fontproperties().get_size_in_points())
+            )
+    _legend(drawn, title, styles if beside else names + styles)
+
+
+def _legend(drawn: Figure, title: str, lines: Sequence[Line2D]) -> None:
+    """The title above all panels, and a legend in as many columns as fit."""
+    size = matplotlib.rcParams["font.size"] + 1
+    if not lines:
+        drawn.suptitle(title, fontsize=size)
+        return
+    look: dict[str, Any] = {"loc": "outside upper center", "title": title, "title_fontsize": size}
+    for columns in range(len(lines), 0, -1):
+        legend = drawn.legend(handles=lines, ncols=columns, **look)
+        if columns == 1 or legend.get_window_extent().width <= drawn.bbox.width:
+            break
+        legend.remove()
+    above = -(-len(lines) // columns)
+    drawn.set_figheight(drawn.get_figheight() + (above - 1) * 1.4 * matplotlib.rcParams["legend.fontsize"] / 72)
+
+
 def caption_of(panels: Panels) -> str:
-    """The caption, and which rows are left out."""
+    """The caption, which rows are left out, and which curves coincide in one panel only."""
     said = [f"{chart.y_label}: {chart.everywhere()}, not drawn" for chart in panels.left_out]
+    charts = [chart for row in panels.grid for chart in row if chart.differs()]
+    everywhere = twins(*charts)
+    for chart in charts:
+        same = {name: other for name, other in twins(chart).items() if everywhere.get(name) != other}
+        there = ", ".join(filter(None, [chart.title, chart.x_label if not chart.steps else ""]))
+        said += [f"{there}: {name} = {other}" for name, other in same.items()]
     return "; ".join(filter(None, [panels.caption, *said]))
 
 

@@ -7,6 +7,7 @@ charts, so that all figures look alike.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting import panels
-from dcnlab.evaluator.reporting.axes import STYLE, paint, style_lines
+from dcnlab.evaluator.reporting.axes import STYLE, group_lines, inches_of, paint, style_lines
 from dcnlab.evaluator.reporting.charts import Chart, Panels, in_order, twins
 from dcnlab.evaluator.reporting.compared import Curves, Dots, draw_compared, words
 from dcnlab.evaluator.reporting.labels import relabelled
@@ -47,6 +48,10 @@ _AS_DRAWN = Look()
 _CROWDED = 6
 #: Inches of the width that a legend above the axes cannot use: they stand beside their label.
 _BESIDE = 0.8
+#: With a longer name, as a share of the figure's width, too.
+_LONG = 0.3
+#: With more rows of a legend above the axes the figure is higher.
+_ROWS = 3
 #: A legend of points needs less room than one of lines.
 _TIGHT: dict[str, Any] = {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3, "handlelength": 1.2}
 #: The least height of a figure in inches.
@@ -67,7 +72,7 @@ def draw(drawable: Drawable, look: Look = _AS_DRAWN) -> Figure:
             return _side_by_side(figure, drawable)
         if look.width:  # before names are placed, which depends on it
             _fit_width(figure, look.width)
-        _alone(figure, replace(in_order(drawable), same=twins(drawable)))
+        _alone(figure, replace(in_order(drawable), same=twins(drawable)), look.width)
         if look.width:
             _fit_width(figure, look.width)
         panels.caption(figure, drawable.caption if look.caption else "")
@@ -80,20 +85,29 @@ def _fit_width(figure: Figure, width: float) -> None:
     figure.set_size_inches(width, min(figure.get_figheight(), max(_LOWEST, width * form)))
 
 
-def _alone(figure: Figure, chart: Chart) -> None:
-    """One chart: the names beside its curves, or a legend where there are too many, or points only."""
+def _alone(figure: Figure, chart: Chart, width: float) -> None:
+    """One chart: the names beside its curves, or a legend where there are too many, or points only.
+
+    With a ``width`` (inches) a legend stands above, where it takes none of it.
+    """
     axes = figure.subplots()
     names = {series.colour_key for series in chart.series}
-    named = 1 < len(names) <= _CROWDED and not chart.names
+    longest = max(
+        (inches_of(str(one.get_label()), _AS_DRAWN.font) for one in group_lines([chart])), default=0.0
+    )
+    fit = longest <= _LONG * (width or math.inf)
+    named = 1 < len(names) <= _CROWDED and not chart.names and fit
     paint(axes, chart, named=named)
     if named:
         figure.set_size_inches(5.2, 3.3)
         if lines := style_lines(chart):
             axes.legend(handles=lines, loc="lower right" if chart.steps else "best")
-    elif len(names) > _CROWDED:
+    elif len(names) > _CROWDED and not width:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
         figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
-    elif chart.names:  # above: between points a legend hides some, or looks like one
+    elif (
+        chart.names or len(names) > _CROWDED or not fit
+    ):  # above: between points a legend hides some, or looks like one
         _legend_above(figure, axes, chart.title, len(names))
     elif chart.series:
         axes.legend(loc="lower right" if chart.steps else "best")
@@ -107,6 +121,8 @@ def _legend_above(figure: Figure, axes: Axes, title: str, names: int) -> None:
         legend = axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns, **_TIGHT)
         if legend.get_window_extent().width <= figure.bbox.width - _BESIDE * figure.dpi:
             break
+    more = max(0, above - _ROWS) * 1.6 * matplotlib.rcParams["legend.fontsize"] / 72
+    figure.set_figheight(figure.get_figheight() + more)
 
 
 def _side_by_side(figure: Figure, chart: Chart) -> Figure:
