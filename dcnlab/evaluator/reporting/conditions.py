@@ -62,9 +62,10 @@ class Condition:
 
 
 def _failed(failures: str) -> str:
-    """``switch-links=5%`` in words: 5% switch-links failed."""
-    kinds = (part.partition("=") for part in failures.split(","))
-    return ", ".join(f"{share} {kind}" for kind, _, share in kinds) + " failed"
+    """``switch-links=5%`` in words: 5% of switch links failed."""
+    kinds = (part.partition("=") for part in failures.replace("-", " ").split(","))
+    words = (f"{share} of {kind}" if share.endswith("%") else f"{share} {kind}" for kind, _, share in kinds)
+    return ", ".join(words) + " failed"
 
 
 def chart(rows: Sequence[Row], column: str) -> Chart:

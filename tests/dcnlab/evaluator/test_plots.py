@@ -240,7 +240,7 @@ def test_labels_name_one_topology_or_scheme() -> None:
 def test_names_of_conditions_and_the_legend_collide_with_nothing(width: float) -> None:
     conditions = (
         "permutation,\nno failures",
-        "permutation,\n5% links failed",
+        "permutation,\n5% of links failed",
         "longest-matching,\nno failures",
     )
     series = [Series(f"network {i}", (0.0, 1.0, 2.0), (0.2 + i / 9, 0.5, 0.7), (0.05,) * 3) for i in range(5)]

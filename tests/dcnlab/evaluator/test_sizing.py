@@ -135,7 +135,7 @@ def test_a_figure_has_a_point_per_network_with_its_interval(tmp_path: Path) -> N
     drawn = relabelled(chart(rows, PER_SERVER), {"fattree:4": "Fat tree"})
     assert isinstance(drawn, Chart)
     assert [series.label for series in drawn.series] == ["Fat tree", "bcube:4,1"]
-    assert drawn.names[1] == "permutation,\n10% links failed"
+    assert drawn.names[1] == "permutation,\n10% of links failed"
     assert len(drawn.names) == 4
     chosen = [
         row["throughput.aggregate"] / 16
