@@ -217,9 +217,9 @@ SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions, Done], Figures]] = {
 }
 #: Which model each metric is of, and what it leaves out; ``{flows}`` is what happens to a flow.
 _MODELS: Mapping[str, str] = {
-    "loads": "packets that each directed link carries in the mean, one per pair of servers",
+    "loads": "packets on a link, one per pair of servers, each split over its paths; no rates, no queues",
     "throughput": "max-min fair rates of fluid flows; {flows}; no TCP, no headers, no queues",
-    "share": "one factor for all flows; {flows}; no TCP, no headers, no queues",
+    "share": "all flows grow by one factor until a link is full; {flows}; no TCP, no headers, no queues",
     "latency": "store-and-forward queues of 1500-byte packets; {flows}; no TCP, no retransmissions",
     "fct": "flows share links max-min fairly at every moment; {flows}; no slow start, no queues, no losses",
 }
