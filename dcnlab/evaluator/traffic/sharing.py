@@ -61,7 +61,7 @@ def share_links(
     done: Callable[[float], None] = lambda share: None,
     steps: int = STEPS,
 ) -> Floats:
-    """When each flow ends.
+    """When each flow ends; 0 for a flow without a link.
 
     Row r crosses ``links[start[r]:start[r + 1]]`` with ``shares`` of its flow on each (a single share holds for
     all links); flow i has rows ``subflows * i`` and following, and begins at ``begin[i]`` (ascending).
@@ -112,7 +112,7 @@ def _advance(state: _State, begin: Floats, bits: Floats, subflows: int, moments:
         if counts[0] < len(begin):
             now = min(now, begin[counts[0]])
         elif now == np.inf:
-            break
+            return 0  # none is left but flows without a link
         _end(state, now, subflows)
         while counts[0] < len(begin) and begin[counts[0]] <= now:
             _admit(state, bits, now, subflows)

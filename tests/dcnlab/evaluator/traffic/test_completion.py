@@ -256,3 +256,10 @@ def test_a_flow_that_crosses_a_link_twice_uses_it_twice() -> None:
     start, links = np.array([0, 3, 4]), np.array([0, 1, 0, 1], np.int32)
     ends = share_links(start, links, np.zeros(2), np.array([4.0, 6.0]), np.full(2, 8.0), np.ones(1), 1)
     assert ends == pytest.approx([1.0, 1.25])  # 4 b/s on both passes of link 0; then link 1 is free
+
+
+def test_flows_without_a_link_delay_none() -> None:
+    """A subflow that has no path leaves the flow to the others."""
+    start, links = np.array([0, 1, 1, 1, 1]), np.zeros(1, np.int32)
+    ends = share_links(start, links, np.array([1.0, 2.0]), np.array([4.0, 4.0]), np.full(1, 8.0), np.ones(1), 2)
+    assert ends == pytest.approx([2.0, 0.0])
