@@ -75,6 +75,8 @@ def _fill(
             axes.set_title(
                 wrapped(axes.get_title(), 0.8 * room, axes.title.get_fontproperties().get_size_in_points())
             )
+    for line in () if beside else styles:
+        line.set_color("0.5")  # of no curve's colour
     _legend(drawn, title, styles if beside else names + styles)
 
 
@@ -101,7 +103,8 @@ def caption_of(panels: Panels) -> str:
     everywhere = twins(*charts)
     for chart in charts:
         same = {name: other for name, other in twins(chart).items() if everywhere.get(name) != other}
-        there = ", ".join(filter(None, [chart.title, chart.x_label if not chart.steps else ""]))
+        axes = [] if chart.steps else [chart.y_label, chart.x_label]
+        there = ", ".join(filter(None, [chart.title, *axes]))
         said += [f"{there}: {name} = {other}" for name, other in same.items()]
     return "; ".join(filter(None, [panels.caption, *said]))
 
