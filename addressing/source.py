@@ -23,6 +23,8 @@ from addressing.scheme import Scheme
 from topos.graph import ALL_UP, LinkState
 
 ServerPath = tuple[int, ...]
+#: Tags of more bits are in no array: those of many sources are not known at once.
+ARRAY_BITS = 62
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,10 @@ from numpy.typing import NDArray
 from addressing.algorithms.bcube_paths import build_path_set, neighbours, paths_between
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
 from addressing.scheme import ForwardingClass
-from addressing.source import ServerPath, SourceRouted, max_tag_hops
+from addressing.source import ARRAY_BITS, ServerPath, SourceRouted, max_tag_hops
 from topos.families.bcube import BCube
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
-
-#: Tags of more bits are not known at once.
-_LONG = 62
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ class Brp(SourceRouted):
         return np.array([self.bcube.digits(node) for node in range(self.fabric.servers)]).T
 
     def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        if self.max_paths != 1:
+        if self.max_paths != 1 or self.tag_bits > ARRAY_BITS:
             return None
         if self.known:
             every = np.arange(self.fabric.servers)
@@ -121,7 +118,7 @@ class Brp(SourceRouted):
     def headers_between(
         self, sources: NDArray[np.int64], destinations: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        if self.max_paths != 1 or self.tag_bits > _LONG:
+        if self.max_paths != 1 or self.tag_bits > ARRAY_BITS:
             return None
         tags = np.where(sources == destinations, 0, -1)
         broken = self._broken_hops

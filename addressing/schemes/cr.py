@@ -178,44 +178,44 @@ class Cr(RuleScheme):
         decided = self._prepared_ports
         if decided is None or not isinstance(classes, InOrder) or not links.down <= self.known.down:
             return super().class_next_hops(at, classes, links)
-        there = decided[at][:, self._by_label].T
+        there = decided[at][:, self._in_label_order].T
         chosen = [*there[:, 1:][self._exceptions(at)].tolist(), *there[:, 0].tolist()]
         outcomes = [towards(port) for port in chosen]
-        outcomes[len(chosen) - len(there) + self._by_label.index(at)] = DELIVER
+        outcomes[len(chosen) - len(there) + self._in_label_order.index(at)] = DELIVER
         return outcomes
 
     def decided(self, at: int) -> Decided | None:
         ports = self._prepared_ports
         if ports is None:
             return None
-        there, exceptions = ports[at][:, self._by_label].T, self._exceptions(at)
+        there, exceptions = ports[at][:, self._in_label_order].T, self._exceptions(at)
         places, before = np.nonzero(exceptions)
         labels = self._sorted_labels
         chosen = np.concatenate([there[:, 1:][exceptions], there[:, 0]]).astype(np.int64) - NONE
         hops = [*map(towards, range(NONE, 1 + len(self.ring.family.letters))), DELIVER]
-        chosen[len(places) + self._by_label.index(at)] = len(hops) - 1
+        chosen[len(places) + self._in_label_order.index(at)] = len(hops) - 1
         arrivals = np.concatenate([before + 1, np.zeros_like(labels)])
         return Decided(np.concatenate([labels[places], labels]), arrivals, chosen, hops)
 
     def _exceptions(self, at: int) -> NDArray[np.bool_]:
         """Per vertex in the order of labels the ports whose packets leave by another port than others."""
-        there = self._ports[at][:, self._by_label].T
+        there = self._ports[at][:, self._in_label_order].T
         exceptions: NDArray[np.bool_] = there[:, 1:] != there[:, :1]
-        exceptions[self._by_label.index(at)] = False
+        exceptions[self._in_label_order.index(at)] = False
         return exceptions
 
     @cached_property
-    def _by_label(self) -> list[int]:
+    def _in_label_order(self) -> list[int]:
         return sorted(self.vertices, key=self.vertex_label)
 
     @cached_property
     def _sorted_labels(self) -> NDArray[np.int64]:
-        return np.array([*map(self.vertex_label, self._by_label)])
+        return np.array([*map(self.vertex_label, self._in_label_order)])
 
     @cached_property
     def _classes(self) -> list[list[ForwardingClass]]:
         """By port of arrival, 0 for any, a class of each vertex in the order of labels."""
-        plain = [(self.pattern(self.vertex_label(v)), self.towards(v)) for v in self._by_label]
+        plain = [(self.pattern(self.vertex_label(v)), self.towards(v)) for v in self._in_label_order]
         ports = range(1 + len(self.ring.family.letters))
         return [[(replace(at, in_port=p), replace(header, in_port=p)) for at, header in plain] for p in ports]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from addressing.algorithms import mobius
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
 from addressing.scheme import ForwardingClass
-from addressing.source import ServerPath, SourceRouted, max_tag_hops
+from addressing.source import ARRAY_BITS, ServerPath, SourceRouted, max_tag_hops
 from topos.families.dcube import CubeOfSwitches
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
@@ -171,7 +171,7 @@ class DCube(DCubeRouted):
         yield (source, *(b for a, b in pairwise(path) if a != b))
 
     def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        if self.known:
+        if self.known or self.tag_bits > ARRAY_BITS:
             return None
         cube, there = self.cube, self.cube.address(destination)
         servers = range(self.fabric.servers)

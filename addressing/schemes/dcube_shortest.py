@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from addressing.algorithms.dcube_paths import disjoint_switch_paths, path_along
 from addressing.schemes.dcube import DCubeRouted
-from addressing.source import ServerPath
+from addressing.source import ARRAY_BITS, ServerPath
 from topos.families.dcube import CubeOfSwitches
 from topos.family import Family, param
 
@@ -44,7 +44,7 @@ class DCubeShortest(DCubeRouted):
         return self.paths if self.multipath else 1
 
     def headers_to(self, destination: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        if self.known or self.multipath:
+        if self.known or self.multipath or self.tag_bits > ARRAY_BITS:
             return None
         hops, following = (
             self.intact_paths.distances_to(destination), self.intact_paths.following_to(destination)

@@ -100,6 +100,18 @@ def test_headers_known_at_once_are_those_that_sources_write(spec: str, text: str
 
 @pytest.mark.parametrize(
     ("spec", "text"),
+    [("bcube:2,10", "brp"), ("mdcube:60,5", "dcube"), ("hdcube:60,5", "dcube-shortest")],
+)
+def test_headers_that_no_array_holds_are_not_known_at_once(spec: str, text: str) -> None:
+    scheme = bound(spec, text)
+    ((header, _),) = scheme.headers(scheme.fabric.servers - 1, 0)
+    assert header.tag.bit_length() > 62
+    assert scheme.headers_to(0) is None
+    assert scheme.headers_between(np.array([1]), np.array([0])) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
     [("bcube:4,1", "brp"), ("bcube:3,2", "brp:multipath=yes"), ("hdcube:4,2", "dcube"),
      ("mdcube:4,1", "dcube-shortest"), ("hdcube:4,2", "dcube-shortest:multipath=yes")],
 )  # fmt: skip
