@@ -70,8 +70,23 @@ class Decided(NamedTuple):
     hops: Sequence[NextHops]
 
 
+class Redecided(NamedTuple):
+    """What relaying servers do with packets for those labels of which they may do something else than before,
+    in columns: all rows of such a label at ``nodes[i]``, each as in :class:`Decided`."""
+
+    nodes: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    in_ports: NDArray[np.int64]
+    which: NDArray[np.int64]
+    hops: Sequence[NextHops]
+
+
 class LabelTooWide(ValueError):
     """The labels need more bits than the header field has; the text is one line for the user."""
+
+
+#: What a scheme states of next hops and classes.
+_RULES = "next_hops", "transit_next_hops", "class_next_hops", "forwarding_classes", "rule", "towards"
 
 
 @dataclass(frozen=True)
@@ -194,6 +209,11 @@ class Scheme(ABC):
         """What the table of a relaying server states, where a scheme knows it at once."""
         return None
 
+    def redecided(self, before: Scheme) -> Redecided | None:
+        """How :meth:`decided` differs, at all nodes, from that under ``before``: the same scheme, with other
+        failures known; None where a scheme does not know it at once."""
+        return None
+
     def keeps_table(self, at: int, before: Scheme) -> bool:
         """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,
         with other failures known.  Compiling it then changes nothing."""
@@ -226,8 +246,11 @@ class Scheme(ABC):
 
     def decided_of(self, at: int) -> Decided | None:
         """:meth:`decided`, likewise."""
-        rules = "next_hops", "transit_next_hops", "class_next_hops", "forwarding_classes", "rule", "towards"
-        return self.decided(at) if holds(type(self), "decided", *rules) else None
+        return self.decided(at) if holds(type(self), "decided", *_RULES) else None
+
+    def redecided_of(self, before: Scheme) -> Redecided | None:
+        """:meth:`redecided`, likewise."""
+        return self.redecided(before) if holds(type(self), "redecided", "decided", *_RULES) else None
 
     def may_return(self, at: int, pattern: Pattern) -> bool:
         """Whether packets that the entry with ``pattern`` matches may leave switch ``at`` by their arrival

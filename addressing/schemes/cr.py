@@ -21,7 +21,7 @@ from addressing.algorithms.deciding import Bytes, arriving, descending
 from addressing.algorithms.rings import Ring, ring_word
 from addressing.header import DELIVER, Forward, Header, NextHops
 from addressing.rule import RuleScheme, towards
-from addressing.scheme import Decided, ForwardingClass
+from addressing.scheme import Decided, ForwardingClass, Redecided, Scheme
 from addressing.table import InOrder
 from topos.families.borel import Borel
 from topos.family import Family, param
@@ -145,10 +145,22 @@ class Cr(RuleScheme):
         up = ends.copy()
         for v, p in down:
             up[v, p - 1] = NONE
-        letters = np.stack([self._letters(v, [NONE, *ends[v].tolist()]) for v in range(family.vertices)])
+        letters = self._rule_letters
         distances = self.shortest_paths.from_each(len(nodes))[: len(nodes)]
         arrives = arriving(letters, up, np.array(family.inverses))
         return np.where(arrives, letters, descending(distances, up)[:, None, :].astype(np.int8))
+
+    @cached_property
+    def _rule_letters(self) -> Bytes:
+        """As :attr:`_ports`, by the rule alone.  Schemes that differ in known failures share them."""
+        ends = self.ring.family.images(np.arange(self.ring.family.vertices))
+        return np.stack([self._letters(v, [NONE, *each]) for v, each in enumerate(ends.tolist())])
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        if "_rule_letters" in vars(self):
+            vars(bound)["_rule_letters"] = self._rule_letters
+        return bound
 
     def _letters(self, at: int, before: list[int]) -> Bytes:
         """The letters of the rule at a vertex, by the vertex that a packet comes from, and target."""
@@ -196,6 +208,20 @@ class Cr(RuleScheme):
         chosen[len(places) + self._in_label_order.index(at)] = len(hops) - 1
         arrivals = np.concatenate([before + 1, np.zeros_like(labels)])
         return Decided(np.concatenate([labels[places], labels]), arrivals, chosen, hops)
+
+    def redecided(self, before: Scheme) -> Redecided | None:
+        now, then = self._prepared_ports, before._prepared_ports if isinstance(before, Cr) else None
+        if now is None or then is None:
+            return None
+        nodes, targets = np.nonzero((now != then).any(axis=1))
+        nodes, targets = nodes[nodes != targets], targets[nodes != targets]
+        chosen = now[nodes, :, targets].astype(np.int64)
+        rows, ports = np.nonzero(chosen[:, 1:] != chosen[:, :1])
+        each = np.concatenate([rows, np.arange(len(nodes))])
+        arrivals = np.concatenate([ports + 1, np.zeros_like(nodes)])
+        labels = np.array([*map(self.vertex_label, self.vertices)])[targets]
+        hops = [*map(towards, range(NONE, 1 + len(self.ring.family.letters)))]
+        return Redecided(nodes[each], labels[each], arrivals, chosen[each, arrivals] - NONE, hops)
 
     def _exceptions(self, at: int) -> NDArray[np.bool_]:
         """Per vertex in the order of labels the ports whose packets leave by another port than others."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 
 from addressing import registry
 from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.header import NextHops
+from addressing.scheme import Decided, Redecided
 from addressing.schemes.pow import Pow
 from addressing.table import compile_table, recompiled
 from tests.addressing.cases import bound, examples, failures
@@ -101,6 +106,37 @@ def test_decisions_computed_for_all_nodes_at_once_are_those_of_the_rule(spec: st
             assert {(label, port): decided.hops[which] for label, port, which in rows} == {
                 (one.pattern.label, one.pattern.in_port): one.next_hops for one in table.entries
             }
+
+
+def rows(at: Decided | Redecided) -> Iterator[tuple[int, int, NextHops]]:
+    """Label, arrival port and next hops."""
+    columns = at.labels.tolist(), at.in_ports.tolist(), at.which.tolist()
+    return ((label, port, at.hops[which]) for label, port, which in zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("text", ["cr", "cr:d=3", "cr-bfs", "cr-bfs:d=2"])
+@pytest.mark.parametrize("spec", ["borel:7,2,1,2", "borel:5,2,0,1"])
+def test_tables_with_the_labels_decided_otherwise_are_those_after_a_failure(spec: str, text: str) -> None:
+    fabric = built(spec)
+    states = [bound(spec, text), *(bound(spec, text).with_failures(failures(fabric, s, 0.05)) for s in (1, 2))]
+    for scheme in states:
+        scheme.prepare_tables(range(fabric.size))
+    for before, after in itertools.permutations(states, 2):
+        fresh_rows = after.redecided_of(before)
+        assert fresh_rows is not None
+        fresh = {
+            (int(node), label, port): hops
+            for node, (label, port, hops) in zip(fresh_rows.nodes, rows(fresh_rows), strict=True)
+        }
+        labels = {(node, label) for node, label, _ in fresh}
+        assert 0 < len(labels) < fabric.size * (fabric.size - 1)
+        for at in range(fabric.size):
+            then, now = before.decided_of(at), after.decided_of(at)
+            assert then is not None
+            assert now is not None
+            kept = {(at, label, p): hops for label, p, hops in rows(then) if (at, label) not in labels}
+            mine = {key: hops for key, hops in fresh.items() if key[0] == at}
+            assert kept | mine == {(at, label, p): hops for label, p, hops in rows(now)}
 
 
 @pytest.mark.parametrize("spec", ["fattree:4 + new", "bcube:2,1 + new", "torus:3x3 + new"])

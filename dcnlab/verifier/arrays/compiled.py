@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from addressing.header import Forward, NextHops
-from addressing.scheme import Scheme
+from addressing.scheme import Redecided, Scheme
 from addressing.table import Entry
 from dcnlab.verifier.arrays import kernel
 from dcnlab.verifier.arrays.columns import Columns, Reader
@@ -22,6 +22,7 @@ from topos.graph import LinkState
 
 #: Labels and tags are 64-bit numbers here.
 _BITS = 62
+_WHOLE = (1 << _BITS) - 1
 #: The share of a hash table that may be filled.
 _FILLED = 0.7
 
@@ -98,6 +99,26 @@ class Store:
         numbers = self._behaviours.numbers([one.next_hops for one in entries], back(node, entries))
         self._insert(np.array(rows, np.int64).reshape(-1, 4), numbers)
 
+    def redecide(self, at: Redecided) -> None:
+        """Put what relaying servers do with some labels before all that their tables say, until
+        :meth:`restore`."""
+        if self._replaced is None:
+            self._replaced = self._of.copy(), len(self._groups), np.zeros(0, np.int64), self.by_port.copy()
+        groups, number = [self._groups], len(self._groups)
+        first = np.zeros(len(self._of), np.int64)
+        for node in np.unique(at.nodes).tolist():
+            below = self._groups[slice(*self._of[node])]
+            top, first[node] = below[:, 3].max(initial=0), number
+            above = [[_WHOLE, 0, 1, top + 2, number], [_WHOLE, 0, 0, top + 1, number + 1]]
+            groups += [np.array(above), below]
+            self._of[node] = number, number + 2 + len(below)
+            number += 2 + len(below)
+        self._groups = np.concatenate(groups)
+        self.by_port[at.nodes[at.in_ports > 0]] = True
+        numbers = self._behaviours.numbers(at.hops, [True] * len(at.hops))[at.which]
+        group = first[at.nodes] + (at.in_ports == 0)
+        self._insert(np.stack([group, at.labels, np.zeros_like(group), at.in_ports], axis=1), numbers)
+
     def restore(self) -> None:
         """Undo all that was replaced."""
         if self._replaced is not None:
@@ -115,11 +136,10 @@ class Store:
 
     def ask_more(self, nodes: Iterable[int]) -> None:
         """Give nodes room for single headers before their tables."""
-        whole = (1 << _BITS) - 1
         for node in nodes:
             first, last = self._of[node].tolist()
             number = len(self._groups)
-            above = np.array([[whole, whole, 0, 1 << 20, number]])
+            above = np.array([[_WHOLE, _WHOLE, 0, 1 << 20, number]])
             self._groups = np.concatenate([self._groups, above, self._groups[first:last]])
             self._of[node] = number, len(self._groups)
 
@@ -127,9 +147,8 @@ class Store:
         """Give a node a table of single headers, empty at first."""
         if self._replaced is None:
             self.replace({}, lambda _, __: [], {})
-        whole = (1 << _BITS) - 1
         self._of[node] = len(self._groups), len(self._groups) + 1
-        self._groups = np.concatenate([self._groups, [[whole, whole, 1, 0, len(self._groups)]]])
+        self._groups = np.concatenate([self._groups, [[_WHOLE, _WHOLE, 1, 0, len(self._groups)]]])
         self.by_port[node] = True
 
     def _insert(self, rows: Longs, behaviours: Longs) -> None:

@@ -6,29 +6,25 @@ meet a table that has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from addressing.header import Header
-from addressing.rule import RuleScheme
 from addressing.scheme import Scheme, holds
-from addressing.schemes.shortest import Shortest
 from addressing.table import Entry, Table, compile_table, recompiled
 from dcnlab.verifier.arrays import kernel
 from dcnlab.verifier.arrays.columns import Columns, Reader
-from dcnlab.verifier.arrays.compiled import Store, arrivals, left_by, network
+from dcnlab.verifier.arrays.compiled import Store, left_by, network
 from dcnlab.verifier.arrays.crossings import Crossings, Ints, crossed
-from dcnlab.verifier.arrays.dense import UNPROVED
 from dcnlab.verifier.arrays.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.arrays.matrix import Matrix
-from dcnlab.verifier.arrays.starts import HEADERS, Starts
-from dcnlab.verifier.checking import FOLLOWED, Check, Fault, Pair, Report, connected
-from dcnlab.verifier.offline import Offline, Place, Tables, UsualEntries
-from dcnlab.verifier.search import LOOPS, LOST
+from dcnlab.verifier.arrays.outcomes import Changes, Outcomes
+from dcnlab.verifier.arrays.starts import HEADERS
+from dcnlab.verifier.checking import Report
+from dcnlab.verifier.offline import Offline, Tables, UsualEntries
 from topos.graph import LinkState
 
 _ROOM, _ASKED = 1 << 14, 1 << 12
@@ -87,9 +83,9 @@ class Compiled:
         return self._store
 
     @contextmanager
-    def _in_place(self, model: Offline) -> Iterator[dict[int, tuple[Entry, ...]]]:
-        """Nodes do what ``model`` says; the tables of those that changed."""
-        changed: dict[int, tuple[Entry, ...]] = {}
+    def _in_place(self, model: Offline) -> Iterator[Changes]:
+        """Nodes do what ``model`` says; what has changed."""
+        changed = Changes({})
         if model.tables is not self.whole:
             changed = self._changed(model)
             self._replacement = partial(self._replace, model, changed)
@@ -106,25 +102,29 @@ class Compiled:
             if self._store is not None:
                 self._store.restore()
 
-    def _changed(self, model: Offline) -> dict[int, tuple[Entry, ...]]:
-        """The tables that differ from those of the intact network."""
+    def _changed(self, model: Offline) -> Changes:
+        """What differs from the intact network."""
         scheme, before = model.scheme, self.scheme
         if len(self._servers):
             scheme.prepare_tables(self._servers)
+        redecided = scheme.redecided_of(before) if self._matrix is None and not self._in_part else None
         tables = (
             compile_table(scheme, node, scheme.known, usual=True)
             if node in self._in_part
             else recompiled(scheme, Table(node, self.entries[node]), before)
-            for node in self._servers
+            for node in (self._servers if redecided is None else ())
             if not scheme.stays(node, before)
         )
         changed = {table.node: table.entries for table in tables}
         changed |= {node: model.tables[node].entries for node in model.tables.needed}
-        return {node: entries for node, entries in changed.items() if entries != self.entries[node]}
+        differ = {node: entries for node, entries in changed.items() if entries != self.entries[node]}
+        return Changes(differ, redecided)
 
-    def _replace(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]], store: Store) -> None:
-        store.replace(changed, model.may_return, self.entries)
-        store.ask_more(node for node in changed if node in self._in_part)
+    def _replace(self, model: Offline, changed: Changes, store: Store) -> None:
+        store.replace(changed.tables, model.may_return, self.entries)
+        if changed.redecided is not None:
+            store.redecide(changed.redecided)
+        store.ask_more(node for node in changed.tables if node in self._in_part)
 
     def proved(
         self, model: Offline, changed: Mapping[int, tuple[Entry, ...]] | None = None
@@ -140,6 +140,12 @@ class Compiled:
         """Whether nothing but the label decides, while all links are up."""
         return self._matrix is not None
 
+    @cached_property
+    def by_label_and_port(self) -> bool:
+        """Whether nothing but the label and the arrival port decides, while all links are up."""
+        plain = type(self.scheme).headers is Scheme.headers and not self._reader.behaviours.rewrites
+        return plain and not any(table.groups[:, 1].any() for table in self._tables)
+
     def used(self, destination: int, into: Flags) -> None:
         """Mark the places of ports by which packets for a destination leave, which is proved by the matrix."""
         assert self._matrix is not None
@@ -153,12 +159,12 @@ class Compiled:
         crossings = self._crossings if self._crossing_only and base.held else None
         with self._in_place(model) as changed:
             if not base.held:
-                outcomes = _Outcomes(self, model)
+                outcomes = Outcomes(self, model)
             elif crossings is not None and self._left_by_down(model.links, changed):
-                outcomes = _Outcomes(self, model, crossings.sources(model.links.down))
+                outcomes = Outcomes(self, model, crossings.sources(model.links.down))
             else:
                 concerned, states = base.concerned(model, changed)
-                outcomes = _Outcomes(self, model, dict.fromkeys(concerned))
+                outcomes = Outcomes(self, model, dict.fromkeys(concerned))
                 outcomes.states += states
             return outcomes.report(losses)
 
@@ -168,14 +174,16 @@ class Compiled:
             _ = self._crossings
         return self._base.report(losses=True)
 
-    def _left_by_down(self, links: LinkState, changed: Mapping[int, Sequence[Entry]]) -> bool:
-        """Whether nodes do something else only with packets that left by a link that is down."""
-        every = changed.items()
+    def _left_by_down(self, links: LinkState, changed: Changes) -> bool:
+        """Whether nodes certainly do something else only with packets that left by a link that is down."""
+        if changed.redecided is not None:
+            return False
+        every = changed.tables.items()
         return all(left_by(self.fabric, links, node, self.entries[node], now) for node, now in every)
 
     @cached_property
-    def _base(self) -> _Outcomes:
-        return _Outcomes(self, self._model)
+    def _base(self) -> Outcomes:
+        return Outcomes(self, self._model)
 
     @property
     def _crossing_only(self) -> bool:
@@ -224,177 +232,3 @@ class Compiled:
     def _ask(self, model: Offline, node: int, port: int, label: int, tag: int) -> None:
         ((hops, _),) = model.decisions(node, Header(label, tag, port))
         self.store.entry(node, label, tag, port, hops)
-
-
-class _Outcomes:
-    """What becomes of the packets of all pairs, or of those for some destinations."""
-
-    def __init__(
-        self, compiled: Compiled, model: Offline, sources: Mapping[int, Longs | None] | None = None
-    ) -> None:
-        """``sources`` by destination, None for all; all destinations by default."""
-        self._model, self._scheme, self._compiled = model, model.scheme, compiled
-        self._endpoints = np.array(self._scheme.endpoints())
-        self._starts = Starts(model)
-        self._sources: Mapping[int, Longs | None] = sources or {}
-        proved: Mapping[int, int] = {}
-        if sources is None:
-            self._sources = dict.fromkeys(self._endpoints.tolist())
-            proved = compiled.proved(model) or {}
-        self.destinations = list(self._sources)
-        self._size = int(self._endpoints[-1]) + 1
-        #: By destination and source; destinations whose packets all arrive may be missing.
-        self.flags: dict[int, Bytes] = {}
-        self.wrong: dict[int, Flags] = {}
-        self.states = 0
-        self._leaving: dict[int, Flags] = {}
-        chosen = {end: some for end, some in self._sources.items() if some is not None}
-        if chosen and len(chosen) == len(self._sources):
-            self._search_together(chosen)
-            return
-        for destination in self.destinations:
-            if proved.get(destination, UNPROVED) != UNPROVED:
-                self.states += proved[destination]
-            else:
-                self._search(destination)
-
-    def _search(self, destination: int) -> None:
-        """Search what becomes of all packets for a destination."""
-        starts = self.starts(destination)
-        self._leaving[destination] = used = np.zeros(len(self._model.fabric.adjacency.peer), np.bool_)
-        ends, hosts, states = self._compiled.search(self._model, starts, used)
-        self.states += states
-        self._note(destination, starts[:, 0], ends, hosts)
-
-    def _search_together(self, chosen: Mapping[int, Longs]) -> None:
-        """Search what becomes of the packets of some sources for each destination, in one search."""
-        counts = [len(some) for some in chosen.values()]
-        starts, aims = self._starts.between(
-            np.concatenate([*chosen.values()]), np.repeat(np.array([*chosen], np.int64), counts)
-        )
-        used = np.zeros(len(self._model.fabric.adjacency.peer), np.bool_)
-        ends, hosts, self.states = self._compiled.search(self._model, starts, used)
-        order = np.argsort(aims, kind="stable")
-        first, last = (np.searchsorted(aims[order], [*chosen], side).tolist() for side in ("left", "right"))
-        for destination, begin, end in zip(chosen, first, last, strict=True):
-            rows = order[begin:end]
-            self._note(destination, starts[rows, 0], ends[rows], hosts[rows])
-
-    def _note(self, destination: int, sent: Longs, ends: Bytes, hosts: Longs) -> None:
-        """Note what became of each packet for a destination, by its source; sources that send none lose it."""
-        flags, wrong = np.zeros(self._size, np.uint8), np.zeros(self._size, np.bool_)
-        flags[self._sending(destination)] = LOST
-        flags[sent] = 0
-        np.bitwise_or.at(flags, sent, ends)
-        np.logical_or.at(wrong, sent, (hosts != destination) & (hosts != kernel.NOWHERE))
-        self.flags[destination], self.wrong[destination] = flags, wrong
-
-    def _sending(self, destination: int) -> Longs:
-        sources = self._sources[destination]
-        return self._endpoints[self._endpoints != destination] if sources is None else sources
-
-    def starts(self, destination: int) -> Longs:
-        """The packets of the sources as rows of node, port, label and tag."""
-        return self._starts.to(destination, self._sending(destination))
-
-    @property
-    def held(self) -> bool:
-        """Whether every packet arrives at its destination only."""
-        return not any(flags.any() for flags in self.flags.values()) and not any(
-            wrong.any() for wrong in self.wrong.values()
-        )
-
-    @cached_property
-    def _used(self) -> Flags:
-        """By destination the places of ports by which packets leave."""
-        used = np.zeros((len(self.destinations), len(self._model.fabric.adjacency.peer)), np.bool_)
-        for row, destination in enumerate(self.destinations):
-            if destination in self._leaving:
-                used[row] = self._leaving[destination]
-            else:
-                self._compiled.used(destination, used[row])
-        return used
-
-    def concerned(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[list[int], int]:
-        """The destinations that another model may not hold for, and how many states that took to find out."""
-        proved = self._compiled.proved(model, changed)
-        if proved is not None:
-            wrong = [destination for destination, states in proved.items() if states == UNPROVED]
-            return wrong, sum(states for states in proved.values() if states != UNPROVED)
-        local = list(model.knowing_more())
-        if changed or not self._compiled.by_label or not isinstance(self._scheme, RuleScheme | Shortest):
-            return self.destinations, 0
-        return self._crossing(model, local)
-
-    def _crossing(self, model: Offline, local: Sequence[int]) -> tuple[list[int], int]:
-        """:meth:`concerned` where some servers know of own links that are down, and no table has changed.
-
-        Packets that meet none of them, and no link that is down, arrive as before.  So all do if those arrive
-        that come to these nodes by ports by which packets came before."""
-        labels = [self._scheme.label(node) for node in self.destinations]
-        fabric, hosts = model.fabric, self._own_links(model.links)
-        crossed = [link for link in model.links.down if link not in hosts]
-        whole = np.isin(self.destinations, [*hosts.values()])
-        cut = self._used[:, np.isin(fabric.adjacency.link, crossed)].any(axis=1)
-        ends = [*local, *fabric.link_ends[crossed][:, [0, 2]].ravel().tolist()]
-        nodes = np.array(ends, np.int64)
-        concerned, states = list[int](), 0
-        for row in np.flatnonzero(cut | whole).tolist():
-            arrives, more = (False, 0) if whole[row] else self._arrives(model, row, labels[row], nodes)
-            states += more
-            if not arrives:
-                concerned.append(self.destinations[row])
-        return concerned, states
-
-    def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
-        """Whether packets for a destination arrive from some nodes, and how many states that took."""
-        fabric, destination = model.fabric, self.destinations[row]
-        there, port, into = arrivals(fabric)
-        chosen = np.zeros(fabric.size, np.bool_)
-        chosen[nodes] = True
-        met = np.flatnonzero(chosen[there] & self._used[row, into])
-        sources = nodes[np.isin(nodes, self._endpoints) & (nodes != destination)]
-        starts = np.zeros((len(met) + len(sources), 4), np.int64)
-        starts[:, 0], starts[: len(met), 1] = np.concatenate([there[met], sources]), port[met]
-        starts[:, 2] = label
-        flags, hosts, states = self._compiled.search(model, starts, np.zeros_like(self._used[row]))
-        return not flags.any() and bool((hosts == destination).all()), states
-
-    def _own_links(self, links: LinkState) -> dict[int, int]:
-        """The links that are down of which a plain host is cut off, and the host: it sends nothing any more."""
-        fabric, host_of = self._model.fabric, dict[int, int]()
-        for link in links.down:
-            for host in fabric.link_ends[link, [0, 2]].tolist():
-                if fabric.is_end_host(host) and fabric.port_count(host) == 1:
-                    host_of[link] = host
-        return host_of
-
-    def report(self, losses: bool) -> Report:
-        """The report on all pairs: the first violating pairs of each kind are followed."""
-        part = np.array(connected(self._model.fabric, self._model.links))
-        concerned = dict.fromkeys(Fault, 0)
-        bad: dict[Pair, None] = {}
-        cut = 0
-        for destination in self.flags:
-            flags, wrong = self.flags[destination], self.wrong[destination]
-            if not (flags.any() or wrong.any()):
-                continue
-            joined = part[: len(flags)] == part[destination]
-            lost = ((flags & LOST) > 0) & joined
-            cut += 0 if losses else int(lost.sum())
-            kinds = {Fault.loop: (flags & LOOPS) > 0, Fault.lost: lost & losses, Fault.misdelivered: wrong}
-            for kind, pairs in kinds.items():
-                sources = np.flatnonzero(pairs)
-                bad |= dict.fromkeys(
-                    (source, destination) for source in sources[: max(0, FOLLOWED - concerned[kind])].tolist()
-                )
-                concerned[kind] += len(sources)
-        count = len(self._endpoints) * (len(self._endpoints) - 1)
-        whole = Report(count, self.states, (), {k: n for k, n in concerned.items() if n}, cut=cut)
-        if not bad:
-            return whole
-        followed = Check(self._model).pairs({pair: self._places(*pair) for pair in bad}, losses)
-        return replace(whole, violations=followed.violations)
-
-    def _places(self, source: int, destination: int) -> list[Place]:
-        return [(source, header) for header in self._model.headers(source, destination)]

@@ -48,6 +48,22 @@ def test_the_same_is_proved_of_failures(spec: str, text: str) -> None:
     assert compiled.check(Offline(whole)).held  # what was replaced is restored
 
 
+@pytest.mark.parametrize("text", ["cr", "cr:d=3", "cr-bfs", "cr-bfs:d=2"])
+@pytest.mark.parametrize("seed", range(3))
+def test_packets_that_servers_decide_otherwise_about_are_followed_from_there(text: str, seed: int) -> None:
+    """Also while other links are down than the control plane knows: then some packets are lost."""
+    scheme = bound("borel:7,2,1,2", text)
+    whole = Tables(scheme)
+    compiled, draw = Compiled(whole), random.Random(seed)
+    for known, more in ((1, 0), (3, 0), (1, 1), (2, 2)):
+        some = draw.sample(range(len(scheme.fabric.link_ends)), known + more)
+        after = Tables(scheme.with_failures(LinkState(frozenset(some[:known]))), whole)
+        after.scheme.prepare_tables(scheme.endpoints())
+        assert after.scheme.redecided_of(scheme) is not None
+        equal(compiled, Offline(after, LinkState(frozenset(some))), losses=not more)
+    assert equal(compiled, Offline(whole)).held
+
+
 class Broken(Tables):
     """Tables in which some entries lead to other ports, or are missing."""
 
