@@ -67,7 +67,7 @@ class Point:
     kind: str
     share: float
     seed: int
-    flows: str = "split"
+    flows: str = "hashed"
     #: The seed of the network; None where it is not random.
     graph_seed: int | None = None
     #: The seed of the failures: ``seed`` if it is None.
@@ -109,7 +109,7 @@ def points(
     shares: Sequence[float],
     seeds: Sequence[int | Draw],
     *,
-    flows: str = "split",
+    flows: str = "hashed",
     gap: str = "1%",
     paths: str = "",
 ) -> list[Point]:

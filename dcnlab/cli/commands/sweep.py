@@ -48,7 +48,7 @@ def sweep(
     to: Annotated[str, typer.Option(help="The largest share of failures.")] = "20%",
     steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,
     seeds: options.Seeds = "8",
-    flows: options.Flows = "split",
+    flows: options.Flows = "hashed",
     gap: options.Gap = "1%",
     paths: options.Paths = "",
     figure: options.Figure = None,

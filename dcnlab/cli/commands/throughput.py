@@ -146,7 +146,9 @@ def _asked(
     try:
         servers, _ = parse(topology).counts()
         if traffic == "all-to-all" and servers**2 > _MAX_FLOWS:
-            raise UsageError(f"{servers**2} flows are too many: `dcnlab sweep` computes their ABT")
+            raise UsageError(
+                f"{servers**2} flows are too many: `dcnlab sweep --flows split` computes their ABT"
+            )
         fabric = build(with_seed(topology, seed))
         for name in names:
             resolve(topology, name)

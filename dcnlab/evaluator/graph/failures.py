@@ -67,7 +67,8 @@ def of_servers(fabric: Fabric, failed: Failures) -> int:
 
 def in_words(links: int, at_servers: int, nodes: int) -> str:
     """How many links are down, how many of these at servers, and how many nodes have lost all."""
-    return f"failed: {links} links ({at_servers} of servers); {nodes} nodes lost all links"
+    lost = f"{nodes} {'node' if nodes == 1 else 'nodes'} lost all links"
+    return f"failed: {links} {'link' if links == 1 else 'links'} ({at_servers} of servers); {lost}"
 
 
 def _amount(text: str) -> float:

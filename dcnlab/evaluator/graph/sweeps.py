@@ -112,7 +112,7 @@ def _advance(
 
 
 @inlined
-def _popcount(word: np.uint64) -> np.int64:
+def popcount(word: np.uint64) -> np.int64:
     """The number of set bits (compiled to one instruction)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -138,7 +138,7 @@ def count_levels(start: Longs, peer: IntArray, sources: IntArray, wanted: Mask, 
             for node in range(size):
                 if wanted[node] and next_active[node]:
                     for word in range(WORDS):
-                        counts[sweep * WORDS + word, level] += _popcount(following[node, word])
+                        counts[sweep * WORDS + word, level] += popcount(following[node, word])
             frontier, following = following, frontier
             active, next_active = next_active, active
             level += 1
@@ -191,7 +191,7 @@ def _write_level(columns: Levels, following: Words, active: NDArray[np.uint8], l
             bits = following[node, word]
             while bits != 0:
                 lowest = bits & (~bits + np.uint64(1))
-                columns[node, word * BITS + _popcount(lowest - np.uint64(1))] = level
+                columns[node, word * BITS + popcount(lowest - np.uint64(1))] = level
                 bits ^= lowest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.distances import distance_rows, distances
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs
@@ -26,7 +26,7 @@ def distance_histogram(
     graph = hop_graph(network, failed.links, hops)
     if pairs.shared:
         if not failed.links and every_server(pairs, network) and servers_alike(network):
-            return distances(graph, pairs.destinations[:1], pairs.sources[0]).histogram * network.servers
+            return _of_row(distance_rows(graph, pairs.destinations[:1])[0, pairs.sources[0]]) * network.servers
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
         return distances(graph, ends[0], ends[1]).histogram
     total = np.zeros(1, dtype=np.int64)
@@ -36,6 +36,13 @@ def distance_histogram(
         counts[: len(total)] += total
         total = counts
     return total
+
+
+def _of_row(row: Levels) -> Longs:
+    """The histogram of distances from one node; the node itself is not counted."""
+    counts = np.bincount(row[row != UNREACHABLE], minlength=1).astype(np.int64)
+    counts[0] -= 1
+    return counts
 
 
 def plus(one: Longs, other: Longs) -> Longs:

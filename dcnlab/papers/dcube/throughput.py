@@ -36,7 +36,7 @@ def networks(servers: int) -> dict[str, str]:
 @cache
 def abt(topology: str, kind: str = "", share: float = 0.0, seed: int = 1) -> float:
     """The all-to-all ABT over all shortest paths with a share of the servers or switches down."""
-    return float(measure(Point(topology, "ecmp", kind, share, seed))["abt"])
+    return float(measure(Point(topology, "ecmp", kind, share, seed, "split"))["abt"])
 
 
 def mean_abt(topology: str, kind: str, share: float) -> float:

@@ -96,7 +96,7 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
             UsageError,
         ),
         (("throughput", "bcube:4,1", "--scheme", "brp", "--on-off", "on=-1"), "write on=1.0", UsageError),
-        (("throughput", "bcube:16,3", "--scheme", "brp"), "too many: `dcnlab sweep`", UsageError),
+        (("throughput", "bcube:16,3", "--scheme", "brp"), "too many: `dcnlab sweep --flows split`", UsageError),
         (("sweep", "bcube:4,1", "--scheme", "dcube"), "none of dcube fits bcube:4,1", UsageError),
         (("sweep", "bcube:4,1", "--to", "all"), "write a percentage", UsageError),
         (("cost", "--servers", "many"), "write numbers", UsageError),

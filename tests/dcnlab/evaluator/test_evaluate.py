@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import networkx as nx
 import numpy as np
@@ -17,6 +18,7 @@ from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.paths.path_diversity import path_diversity
+from dcnlab.evaluator.graph.symmetry import servers_alike
 from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.evaluator.traffic.flow_model import HASHED
 from dcnlab.evaluator.traffic.latency import simulate
@@ -215,3 +217,14 @@ def test_what_no_memory_holds_is_refused_before_paths_are_computed(
             progress=lambda stage, _: stages.append(stage),
         )
     assert stages == ["network"]
+
+
+@pytest.mark.parametrize("spec", ["hypercube:5", "torus:3x4", "transposition:4"])
+def test_the_distances_of_one_server_stand_for_all_where_servers_are_alike(spec: str) -> None:
+    network = fabric(spec)
+    assert servers_alike(network)
+    report = evaluate(spec)
+    lengths = dict(nx.all_pairs_shortest_path_length(nx.Graph(network.link_ends[:, [0, 2]].tolist())))
+    counted = Counter(d for a, row in lengths.items() for b, d in row.items() if max(a, b) < network.servers)
+    del counted[0]
+    assert report.as_dict()["distance_histogram"] == [0, *(counted[d] for d in sorted(counted))]

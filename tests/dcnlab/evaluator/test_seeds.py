@@ -67,7 +67,7 @@ def test_intervals_over_each_source_are_those_of_its_means(crossed: list[Row]) -
 
 def test_a_sweep_has_the_figures_and_intervals_of_compare() -> None:
     draws = read("graph=2,traffic=2,failures=3")
-    asked = points([SPEC], ["ecmp"], ["links"], [0.0, 0.1], draws, flows="hashed")
+    asked = points([SPEC], ["ecmp"], ["links"], [0.0, 0.1], draws)
     swept = [{**measure(point), "failures": point.failures} for point in asked]
     wanted = requests(
         [SPEC], ["ecmp"], ["", "links=10%"], draws, pattern="all-to-all", flows="hashed", metrics=["throughput"]

@@ -45,32 +45,32 @@ def by_hand(point: sweep.Point) -> tuple[float, float, float]:
 @pytest.mark.parametrize("kind", ["servers", "switches", "links"])
 def test_every_figure_of_a_point_by_brute_force(spec: str, kind: str) -> None:
     for share in (0.0, 0.15):
-        point = sweep.Point(spec, "ecmp", kind, share, 3)
+        point = sweep.Point(spec, "ecmp", kind, share, 3, "split")
         row = sweep.measure(point)
         assert (row["abt"], row["delivered"], row["path"]) == pytest.approx(by_hand(point))
 
 
 def test_a_scheme_other_than_ecmp_is_measured_along_its_paths() -> None:
     row = sweep.measure(sweep.Point("hdcube:3,1", "dcube", "", 0.0, 1))
-    shortest = sweep.measure(sweep.Point("hdcube:3,1", "ecmp", "", 0.0, 1))
+    shortest = sweep.measure(sweep.Point("hdcube:3,1", "ecmp", "", 0.0, 1, "split"))
     assert row["delivered"] == 1
     assert row["path"] >= shortest["path"]
     assert row["abt"] <= shortest["abt"]
 
 
 def test_hashed_flows_are_drawn_and_carry_no_more_than_split_ones() -> None:
-    hashed = [sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, seed, "hashed")) for seed in (1, 2)]
-    split = sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, 1))
+    hashed = [sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, seed)) for seed in (1, 2)]
+    split = sweep.measure(sweep.Point("fattree:4", "ecmp", "", 0.0, 1, "split"))
     assert hashed[0]["abt"] != hashed[1]["abt"]
     assert max(row["abt"] for row in hashed) < split["abt"]
     for row in hashed:
         assert (row["delivered"], row["path"]) == pytest.approx((1, split["path"]))
-    drawn = sweep.points(["fattree:4"], ["ecmp"], ["links"], [0.0], [1, 2, 3], flows="hashed")
+    drawn = sweep.points(["fattree:4"], ["ecmp"], ["links"], [0.0], [1, 2, 3])
     assert [point.seed for point in drawn] == [1, 2, 3]
 
 
 def test_the_point_without_failures_occurs_once() -> None:
-    wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3])
+    wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3], flows="split")
     assert len(wanted) == len(SPECS) * (1 + 2 * 3)
     assert len({point.key for point in wanted}) == len(wanted)
     mixed = sweep.points(SPECS, ["dcube", "brp", "ecmp"], ["links"], [0.1], [1])
@@ -82,7 +82,8 @@ def test_the_point_without_failures_occurs_once() -> None:
 
 
 def test_a_sweep_is_stored_resumed_and_drawn(tmp_path: Path) -> None:
-    wanted = sweep.points(["hdcube:3,1", "bcube:3,1"], ["ecmp"], ["servers", "links"], [0.0, 0.1, 0.2], [1, 2])
+    specs, shares = ["hdcube:3,1", "bcube:3,1"], [0.0, 0.1, 0.2]
+    wanted = sweep.points(specs, ["ecmp"], ["servers", "links"], shares, [1, 2], flows="split")
     with ThreadPoolExecutor(1) as executor:
         rows = compare.collect(sweep.measure, wanted, tmp_path, executor=executor)
     seen: list[int] = []

@@ -39,4 +39,5 @@ def test_a_sweep_draws_a_graph_per_seed() -> None:
     intact = [measure(point) for point in points(["jellyfish:6,16,4"], ["ecmp"], ["links"], [0.0], [1, 2, 3])]
     assert [row["topology"] for row in intact] == ["jellyfish:6,16,4"] * 3
     assert len({row["path"] for row in intact}) > 1
-    assert len(points(["bcube:4,1"], ["ecmp"], ["links"], [0.0], [1, 2, 3])) == 1
+    asked = ["bcube:4,1"], ["ecmp"], ["links"], [0.0], [1, 2, 3]
+    assert [len(points(*asked, flows=flows)) for flows in ("split", "hashed")] == [1, 3]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
-from dcnlab.evaluator.graph.distances import distance_rows
-from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph, live_links
+from dcnlab.evaluator.graph.hop_graph import hop_graph, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
+from dcnlab.evaluator.graph.sweeps import popcount
 from dcnlab.evaluator.routing.forms import Loads, Shares, TableCounts, Tables
+from topos.arrays import Longs
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -45,19 +46,45 @@ def table_counts(scheme: Scheme) -> Tables:
     graph = hop_graph(scheme.fabric, scheme.known)
 
     def counts(nodes: IntArray) -> TableCounts:
-        next_hops = [_next_hops(graph, node, servers) for node in nodes.tolist()]
         entries = np.full(len(nodes), servers)
-        return TableCounts(entries, entries * label_bits, np.array(next_hops, dtype=np.int64))
+        next_hops = _next_hops(nodes, servers, graph.start, graph.peer)
+        return TableCounts(entries, entries * label_bits, next_hops)
 
     return counts
 
 
-def _next_hops(graph: HopGraph, node: int, servers: int) -> int:
-    """The next hops of a node's entries: where no port is on a shortest path the entry delivers or drops."""
-    neighbours = graph.peer[graph.start[node] : graph.start[node + 1]]
-    here, *there = distance_rows(graph, np.concatenate([[node], neighbours]))[:, :servers].astype(np.int32)
-    ports = sum((far + 1 == here for far in there), np.zeros(servers, dtype=np.int64))
-    return int(np.maximum(ports, 1).sum())
+@threaded
+def _next_hops(nodes: IntArray, servers: int, start: Longs, peer: IntArray) -> Longs:
+    """The next hops of each node's entries: where no port is on a shortest path the entry delivers or drops.
+
+    One search per node: a node beyond has the first ports of those before it, a bit each.
+    """
+    size, counts = len(start) - 1, np.zeros(len(nodes), np.int64)
+    for i in numba.prange(len(nodes)):
+        root, head, tail = nodes[i], 0, 1
+        ports = np.zeros((size, (start[root + 1] - start[root] + 63) // 64), np.uint64)
+        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
+        depth[root], queue[0] = 0, root
+        while head < tail:
+            at = queue[head]
+            head += 1
+            for link in range(start[at], start[at + 1]):
+                end = peer[link]
+                if depth[end] == UNVISITED:
+                    depth[end], queue[tail] = depth[at] + 1, end
+                    tail += 1
+                if at == root and end != root:
+                    port = link - start[root]
+                    ports[end, port // 64] |= np.uint64(1) << np.uint64(port % 64)
+                elif depth[end] == depth[at] + 1:
+                    for word in range(ports.shape[1]):
+                        ports[end, word] |= ports[at, word]
+        for server in range(servers):
+            bits = 0
+            for word in range(ports.shape[1]):
+                bits += popcount(ports[server, word])
+            counts[i] += max(1, bits)
+    return counts
 
 
 @threaded

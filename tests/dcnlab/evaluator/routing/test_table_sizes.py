@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from addressing.algorithms.cover import prefixes
-from addressing.registry import known
+from addressing.registry import bind, known
 from dcnlab.evaluator.routing.table_sizes import holders, table_sizes
 from dcnlab.evaluator.routing.tables.prefix_counts import Trie
 from dcnlab.evaluator.routing.vectorized import tables_of
 from tests.addressing.cases import bound, failures, pairs
+from topos.registry import fabric, from_networkx
 
 #: The schemes, and the options of others, whose tables are always compiled.
 COMPILED = {"ksp", "cr", "cr-bfs", "min-ad", "vertex-transitive", "weighted"}
@@ -45,6 +47,14 @@ def test_every_scan_order_of_wmgr_is_counted(spec: str, order: str, share: float
 def test_the_schemes_without_the_form_are_known() -> None:
     assert known().keys() >= COMPILED
     assert not any(tables_of(bound(spec, text)) for spec, text in pairs() if text.split(":")[0] in COMPILED)
+
+
+@pytest.mark.parametrize("spec", ["leafspine:2,66,1", "leafspine:3,130,1", "torus:2x3", "trunks"])
+def test_many_next_hops_of_ecmp_are_counted(spec: str) -> None:
+    """Of more ports than a word has bits, and of two links to one neighbour."""
+    trunks = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (1, 2), (2, 3)])
+    scheme = bind("ecmp", from_networkx(trunks) if spec == "trunks" else fabric(spec))
+    assert table_sizes(scheme) == table_sizes(scheme, generic=True)
 
 
 @pytest.mark.parametrize("bits", range(1, 8))

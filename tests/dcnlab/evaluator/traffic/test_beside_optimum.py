@@ -198,7 +198,8 @@ def test_evaluate_and_compare_take_optimal_among_schemes() -> None:
 
 def test_sweep_has_the_optimal_abt() -> None:
     rows = [
-        sweep.measure(p) for p in sweep.points(["bcube:3,1"], ["ecmp", "optimal"], ["links"], [0, 0.2], [1])
+        sweep.measure(p)
+        for p in sweep.points(["bcube:3,1"], ["ecmp", "optimal"], ["links"], [0, 0.2], [1], flows="split")
     ]
     assert rows[0]["optimum"] == pytest.approx(12)  # n / (n - 1) (N - 1)
     assert all(0 < row["of_optimum"] <= 1 + 1e-9 for row in rows)
