@@ -13,6 +13,7 @@ read the fabric; of the family they use the coordinates and methods that it decl
     routed.py       networks whose routers are nodes like servers
     stages.py       nodes by their distance from a change of links
     trees.py        a spanning tree of the switches
+    words.py        numbers with a noun
     ports.py        the ports of nodes, one at a time
     fields.py       fields that users fill in: declared once, checked by one sentence
     family.py       what a family is

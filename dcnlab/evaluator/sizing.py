@@ -17,6 +17,7 @@ from topos.family import Family
 from topos.instances import instances
 from topos.registry import known, parse
 from topos.spec import SpecError, lookup
+from topos.words import counted
 
 #: What two networks have in common.
 Equal = Literal["servers", "cost", "switches"]
@@ -156,10 +157,10 @@ def _affordable(dollars: float, prices: Prices) -> int:
 
 def _in_words(wanted: Wanted) -> str:
     if wanted.servers:
-        return f"{wanted.servers} servers"
+        return counted(wanted.servers, "server")
     if wanted.dollars:
         return f"{wanted.dollars:,.0f} dollars"
-    return f"{wanted.switches} switches of {wanted.ports} ports"
+    return f"{counted(wanted.switches, 'switch')} of {counted(wanted.ports, 'port')}"
 
 
 def _of_equipment(name: str, model: Bill, wanted: Wanted, prices: Prices) -> Proposal | None:

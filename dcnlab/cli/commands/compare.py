@@ -18,6 +18,7 @@ from dcnlab.cli.parameters.spec_lists import schemes_of, split_specs, words
 from dcnlab.cli.show import JsonFlag, cell, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
+from topos.words import counted
 
 
 class Equal(Enum):
@@ -169,7 +170,7 @@ def _draw(
     for number, chart in enumerate(drawn, 1):
         words = "-".join(re.findall("[a-z0-9]+", chart.title.lower()))
         save(relabelled(chart, names), folder / f"{number:02}-{words[:80]}.pdf", Look(width, font))
-    print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
+    print(f"{counted(len(drawn), 'figure')} in {folder}", file=sys.stderr)
 
 
 def _networks(topologies: str, equal: Equal | None) -> list[str]:

@@ -16,6 +16,7 @@ from dcnlab.cli.parameters.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.drawing.figure import Figure, Look
 from dcnlab.lab.errors import UsageError
+from topos.words import counted
 
 #: Inches of a unit of length.
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
@@ -111,7 +112,7 @@ def _figure(spec: str, scheme: str, destination: str, source: str, failures: str
         raise UsageError("--source needs --scheme and --destination: they decide the path")
     fabric = fabric_of(spec)
     links = failing.draw(fabric, failures, seed).links
-    lines = (f"{failures} down: {len(links.down)} of {len(fabric.link_ends)} links (seed {seed})",)
+    lines = (f"{failures} down: {len(links.down)} of {counted(len(fabric.link_ends), 'link')} (seed {seed})",)
     if not scheme:
         return Figure(fabric, Marks(links.down), lines if failures else ())
     fabric, bound = resolve(spec, scheme)
@@ -120,7 +121,7 @@ def _figure(spec: str, scheme: str, destination: str, source: str, failures: str
     marks = towards(bound.with_failures(links), to, links, origin)
     shown = f"Arrows: next hops of {scheme} towards {fabric.name(to)}."
     if origin is not None:
-        shown += f" Green: the path from {fabric.name(origin)}, {len(marks.path)} links."
+        shown += f" Green: the path from {fabric.name(origin)}, {counted(len(marks.path), 'link')}."
     return Figure(fabric, marks, ((*lines, shown) if failures else (shown,)))
 
 

@@ -18,6 +18,7 @@ from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.link_shape import bits_per_second
 from topos.spec import SpecError
+from topos.words import counted
 
 #: Into how many shares a cluster's work is divided, for each worker: the slowest waits for one of them.
 _SHARES = 4
@@ -133,12 +134,13 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     from dcnlab.evaluator.graph.failures import in_words
     from dcnlab.evaluator.metrics import warning
 
-    counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
-    print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
+    sizes = {"server": report["servers"], "switch": report["switches"], "link": report["links"]}
+    counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
+    print(f"{report['topology']}: {counts}; {counted(report['pair_count'], 'pair')} ({report['pairs']})")
     unit = "server hops" if report["hops"] == "servers" else report["hops"]
     unreachable = report["unreachable"]
     reached = (
-        f", of connected pairs; {unreachable} of {report['pair_count']} pairs have no path"
+        f", of connected pairs; {unreachable} of {counted(report['pair_count'], 'pair')} have no path"
         if unreachable
         else ""
     )
@@ -182,10 +184,11 @@ def _show_metric(name: str, report: dict[str, Any]) -> None:
         _show_bins(name, named)
     elif named:
         keys = list(named[0][1][name])
-        heading = (name, *keys) if named[0][0] else tuple(f"{name} {key}" for key in keys)
-        rows = [(*filter(None, [label]), *(cell(of[name][key]) for key in keys)) for label, of in named]
         print()
-        table(heading, rows)
+        if not named[0][0]:  # a line per figure: their names are long
+            table((name, "value"), [(key, cell(report[name][key])) for key in keys])
+        else:
+            table((name, *keys), [(label, *(cell(of[name][key]) for key in keys)) for label, of in named])
 
 
 def _show_bins(name: str, named: Sequence[tuple[str, dict[str, Any]]]) -> None:

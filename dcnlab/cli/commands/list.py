@@ -10,6 +10,7 @@ from dcnlab.cli import summaries
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters import completion
 from dcnlab.cli.show import JsonFlag, print_json, table
+from topos.words import counted
 
 
 @command("dcnlab list", "dcnlab list bcube", "dcnlab list brp", name="list", custom=True)
@@ -61,7 +62,8 @@ def _show_entry(row: dict[str, Any]) -> None:
     """Print a topology or a scheme with its parameters."""
     print(f"{row['usage']}: {row['summary'] if 'summary' in row else row['source']}")
     if "example" in row:
-        print(f"example {row['example']}: {row['servers']} servers, {row['switches']} switches")
+        sizes = f"{counted(row['servers'], 'server')}, {counted(row['switches'], 'switch')}"
+        print(f"example {row['example']}: {sizes}")
         print(f"schemes {' '.join(row['schemes'])}")
     else:
         print(f"from {row['source']}")

@@ -17,6 +17,7 @@ from dcnlab.cli.show import JsonFlag, cell, print_json, table, working
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from topos.spec import SpecError
+from topos.words import counted
 
 if TYPE_CHECKING:
     from dcnlab.evaluator.graph.failures import Failures
@@ -117,7 +118,7 @@ def throughput(
         shown = _as_json(given, scheme, len(asked.traffic), rows, beside)
         print_json(shown if rounded is None else {**shown, "splits_theta": rounded})
         return
-    print(f"{asked.fabric.spec} with {scheme}: {len(asked.traffic)} flows ({traffic}),"
+    print(f"{asked.fabric.spec} with {scheme}: {counted(len(asked.traffic), 'flow')} ({traffic}),"
           f" link capacity {capacity:g}")  # fmt: skip
     _say_failures(asked)
     if not len(asked.traffic):
@@ -266,7 +267,8 @@ def _show(rows: dict[str, dict[str, Any]], beside: Beside | None) -> None:
             f" volume bound {beside.volume_bound:.4f}"
         )
         if missing := optimum.problem.unreachable:
-            print(f"{missing} pairs have no path and are left out")
+            have = "has no path and is" if missing == 1 else "have no path and are"
+            print(f"{counted(missing, 'pair')} {have} left out")
     columns = ("delivered", "aggregate", "least", "abt") + (("theta",) if beside else ())
     lines = [
         (name, *(cell(row[key]) for key in columns), *((_percent(row),) if beside else ()))

@@ -17,6 +17,7 @@ from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 from topos.files.export import WRITERS, json_text
 from topos.graph import NONE
+from topos.words import counted
 
 #: Larger networks are listed while they are read, in columns as wide as the last node needs.
 _MOST_IN_TABLE = 2_000
@@ -78,7 +79,8 @@ def _written(fabric: Fabric, format: Format) -> str:
 
 def _show_network(fabric: Fabric) -> None:
     """Print a line per node: its label, and the neighbour at each port."""
-    counts = f"{fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links"
+    sizes = {"server": fabric.servers, "switch": fabric.switches, "link": len(fabric.link_ends)}
+    counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
     print(f"{harmless(fabric.spec)}: {counts}")
     heading, rows = ("node", "label", "port:neighbour"), _rows(fabric)
     if fabric.size <= _MOST_IN_TABLE:

@@ -11,6 +11,7 @@ import numpy as np
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
+from topos.words import counted
 
 #: The kinds of elements that can fail.
 KINDS = ("links", "nodes", "servers", "switches", "switch-links", "server-links")
@@ -67,8 +68,9 @@ def of_servers(fabric: Fabric, failed: Failures) -> int:
 
 def in_words(links: int, at_servers: int, nodes: int) -> str:
     """How many links are down, how many of these at servers, and how many nodes have lost all."""
-    lost = f"{nodes} {'node' if nodes == 1 else 'nodes'} lost all links"
-    return f"failed: {links} {'link' if links == 1 else 'links'} ({at_servers} of servers); {lost}"
+    return (
+        f"failed: {counted(links, 'link')} ({at_servers} of servers); {counted(nodes, 'node')} lost all links"
+    )
 
 
 def _amount(text: str) -> float:

@@ -329,9 +329,15 @@ def _below(axes: Axes, names: Sequence[str]) -> tuple[Sequence[str], dict[str, A
 
 
 def wrapped(text: str, room: float, size: float) -> str:
-    """Lines of about so many inches, which end between words."""
-    letters = len(text) * room / max(inches_of(text, size), 1e-9)
-    return textwrap.fill(text, max(1, int(letters)), break_long_words=False)
+    """Lines of about so many inches, which end between words; within names only where a name is longer."""
+    letters = max(1, int(len(text) * room / max(inches_of(text, size), 1e-9)))
+    lines = textwrap.wrap(text, letters, break_long_words=False)
+    return "\n".join(
+        textwrap.fill(line.replace("\xa0", " "), letters, break_long_words=False)
+        if len(line) > letters
+        else line
+        for line in lines
+    )
 
 
 def inches_of(text: str, size: float) -> float:

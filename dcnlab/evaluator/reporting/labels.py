@@ -10,11 +10,18 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels
 from dcnlab.evaluator.seeds import network_of
 from topos.spec import SpecError
 
+#: A space at which no line ends.
+NO_BREAK = "\xa0"
+
 
 def relabelled(drawn: Chart | Panels, labels: Mapping[str, str]) -> Chart | Panels:
-    """The figure with names for specifications; the caption says what they stand for."""
+    """The figure with names for specifications; the caption says what they stand for.
+
+    No line ends within a name.
+    """
     if not labels:
         return drawn
+    labels = {spec: name.replace(" ", NO_BREAK) for spec, name in labels.items()}
     specs = "|".join(re.escape(spec) for spec in sorted(labels, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w:.,=-])(?:{specs})(?![\w:=-]|,\S)")
 

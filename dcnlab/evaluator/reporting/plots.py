@@ -19,12 +19,13 @@ from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from dcnlab.evaluator.reporting import panels
 from dcnlab.evaluator.reporting.axes import STYLE, group_lines, inches_of, paint, style_lines
 from dcnlab.evaluator.reporting.charts import Chart, Panels, in_order, twins
 from dcnlab.evaluator.reporting.compared import Curves, Dots, draw_compared, words
-from dcnlab.evaluator.reporting.labels import relabelled
+from dcnlab.evaluator.reporting.labels import NO_BREAK, relabelled
 
 Drawable = Chart | Panels | Curves | Dots
 
@@ -169,7 +170,10 @@ def svg(drawable: Drawable) -> str:
 def save(drawable: Drawable, path: Path, look: Look = _AS_DRAWN) -> None:
     """Write the chart; the suffix selects the format (.pdf, .pgf, .png, .svg)."""
     with matplotlib.rc_context(look.style), measured_by_fonts():
-        draw(drawable, look).savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
+        figure = draw(drawable, look)
+        for text in figure.findobj(Text):  # lines are broken; files have ordinary spaces
+            text.set_text(text.get_text().replace(NO_BREAK, " "))
+        figure.savefig(path, dpi=150 if isinstance(drawable, Panels) else 200)
 
 
 @contextmanager
@@ -189,4 +193,5 @@ def publish(drawn: Chart | Panels, path: Path, look: Look, labels: Mapping[str, 
     """Write a figure for a paper, with names for specifications; returns its caption, which is not in it."""
     named = relabelled(drawn, labels)
     save(named, path, replace(look, caption=False))
-    return panels.caption_of(named) if isinstance(named, Panels) else named.caption
+    caption = panels.caption_of(named) if isinstance(named, Panels) else named.caption
+    return caption.replace(NO_BREAK, " ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from dcnlab.evaluator.reporting.axes import COLOURS, STYLE
+from dcnlab.evaluator.reporting.axes import COLOURS, STYLE, wrapped
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series, twins
-from dcnlab.evaluator.reporting.labels import read
+from dcnlab.evaluator.reporting.labels import read, relabelled
 from dcnlab.evaluator.reporting.plots import Drawable, Look, alt_text, draw, publish
 from topos.spec import SpecError
 
@@ -234,6 +235,14 @@ def test_labels_name_one_topology_or_scheme() -> None:
     for wrong in ("bcube=two of them", "dcell=none", "fattree:4"):
         with pytest.raises(SpecError, match="--label"):
             read([wrong], networks, schemes)
+
+
+def test_no_line_ends_within_a_name() -> None:
+    named = relabelled(replace(CHART, title="with fattree:4", caption="of servers"), {"fattree:4": "k = 4"})
+    assert isinstance(named, Chart)
+    assert "k\xa0=\xa04:" in textwrap.wrap(named.caption, 6, break_long_words=False)
+    assert wrapped(named.title, 0.4, 9) == "with\nk\xa0=\xa04"
+    assert wrapped("Fat\xa0tree\xa0of\xa0four", 0.4, 9).count("\n") > 1  # longer than a line
 
 
 @pytest.mark.parametrize("width", [3.4, 7.0])

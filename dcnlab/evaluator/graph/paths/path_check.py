@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from topos.fabric import Fabric
+from topos.words import counted
 
 NodePath = Sequence[int]
 
@@ -51,7 +52,7 @@ class PathCheck:
             )
             if names
         ]
-        return f"{self.count} paths: {'; '.join(wrong) or 'disjoint'}{bound}"
+        return f"{counted(self.count, 'path')}: {'; '.join(wrong) or 'disjoint'}{bound}"
 
 
 def check_parallel(

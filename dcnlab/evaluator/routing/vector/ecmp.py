@@ -80,7 +80,7 @@ def _next_hops(nodes: IntArray, servers: int, start: Longs, peer: IntArray) -> L
                     for word in range(ports.shape[1]):
                         ports[end, word] |= ports[at, word]
         for server in range(servers):
-            bits = 0
+            bits = np.int64(0)
             for word in range(ports.shape[1]):
                 bits += popcount(ports[server, word])
             counts[i] += max(1, bits)
