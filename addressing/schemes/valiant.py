@@ -8,13 +8,13 @@ which the minimal path is intact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Protocol
 
 from addressing.header import Drop, Forward, Header, NextHops, Pattern, exact
-from addressing.scheme import ForwardingClass
+from addressing.scheme import ForwardingClass, Scheme
 from addressing.schemes.dor import Dor
 from addressing.vertex import VertexScheme
 from topos.families.dragonfly import Dragonfly
@@ -43,6 +43,10 @@ class _Stops(Protocol):
         """The next hop of the minimal path to another stop; None at that stop, or where the path is
         broken."""
 
+    def concerned(self, at: int, links: Iterable[int]) -> bool:
+        """Whether a leg from a node may depend on one of some links, though its minimal paths to vertices do
+        not."""
+
 
 @dataclass(frozen=True)
 class Valiant(VertexScheme):
@@ -69,6 +73,19 @@ class Valiant(VertexScheme):
     def minimal(self) -> Dor:
         """The routing of each of the two legs."""
         return Dor(self.fabric, known=self.known)
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        vars(bound)["minimal"] = self.minimal.with_failures(links)  # they share what no failure changes
+        return bound
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        self.minimal.prepare_tables(nodes)
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        if not isinstance(before, Valiant) or not self.minimal.keeps_table(at, before.minimal):
+            return False
+        return not self._stops.concerned(at, self.known.down ^ before.known.down)
 
     @property
     def vertex_bits(self) -> int:
@@ -168,6 +185,12 @@ class _Groups:
     def of(self, node: int) -> int:
         return self.family.group(self.family.vertex(node))
 
+    def concerned(self, at: int, links: Iterable[int]) -> bool:
+        fabric, own = self.scheme.fabric, self.of(at)
+        ends = (fabric.link_ends[link, [0, 2]].tolist() for link in links)
+        joined = ({self.of(node) for node in both if not fabric.is_end_host(node)} for both in ends)
+        return any(own in groups and len(groups) > 1 for groups in joined)
+
     def leg(self, at: int, stop: int, links: LinkState) -> Forward | None:
         family, own, fabric = self.family, self.of(at), self.scheme.fabric
         if own == stop:
@@ -199,6 +222,9 @@ class _Servers:
 
     def of(self, node: int) -> int | None:
         return node if self.scheme.fabric.is_server(node) else None
+
+    def concerned(self, at: int, links: Iterable[int]) -> bool:
+        return False  # a stop is a vertex
 
     def leg(self, at: int, stop: int, links: LinkState) -> Forward | None:
         if at == stop:

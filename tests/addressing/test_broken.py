@@ -76,7 +76,11 @@ CLUSTERS = [
 ] + [("fattree:4", "hier"), ("torus:4x4", "hier"), ("jellyfish:8,8,4", "hier")]
 
 
-@pytest.mark.parametrize(("spec", "text"), PLAIN + TREES + CLUSTERS)
+#: Schemes whose packets go over a stop, on two minimal paths.
+STOPS = [("dragonfly:2,2,1", "valiant"), ("dragonfly:4,2,2", "valiant"), ("torus:4x3", "valiant")]
+
+
+@pytest.mark.parametrize(("spec", "text"), PLAIN + TREES + CLUSTERS + STOPS)
 def test_a_table_that_is_said_to_stay_is_the_same(spec: str, text: str) -> None:
     intact = bound(spec, text)
     nodes = deciding(intact)
@@ -113,14 +117,15 @@ def test_many_tables_of_a_fat_tree_stay() -> None:
     assert sum(after.keeps_table(at, intact) for at in switches) > len(switches) / 3
 
 
-@pytest.mark.parametrize(("spec", "text"), CLUSTERS)
-def test_tables_stay_after_each_link_of_another_cluster(spec: str, text: str) -> None:
+@pytest.mark.parametrize(("spec", "text"), CLUSTERS + STOPS)
+def test_tables_stay_after_each_link_of_another_cluster_or_group(spec: str, text: str) -> None:
     intact = bound(spec, text)
     nodes, kept = deciding(intact), 0
     intact.prepare_tables(nodes)
     tables = {at: compile_table(intact, at) for at in nodes}
     for link in range(0, len(intact.fabric.link_ends), 3):
         after = intact.with_failures(LinkState(frozenset({link})))
+        after.prepare_tables(nodes * 4)
         for at in nodes:
             if after.keeps_table(at, intact):
                 kept += 1

@@ -7,5 +7,6 @@
 - crossings: which pairs a failed link concerns
 - outcomes: what becomes of packets, and which destinations a failure concerns
 - pairs: what must hold of all pairs, with the paths of those of which it does not
+- states: which states a failure concerns
 - dense, matrix: the same by nodes alone, where nothing but the label decides
 """

@@ -24,6 +24,8 @@ Bytes = NDArray[np.uint8]
 DELIVER, DROP = 0, -1
 #: What a lookup answers: nothing matches, or a rule must be asked.
 NOTHING, ASK = -1, -2
+#: Several entries of one priority match.
+MANY = -3
 #: Where packets of a group arrive: nowhere, or at several nodes.
 NOWHERE, SEVERAL = -1, -2
 #: Where a packet can go besides a port's place.
@@ -115,6 +117,25 @@ def entry_behaviour(tables: Any, group: Any, label: Any, tag: Any, port: Any) ->
             break
         slot = (slot + np.uint64(1)) & mask
     return value
+
+
+@borrowing
+def look_up(states: Longs, tables: Tables, found: Longs) -> None:
+    """The behaviour of the entry that decides in each state: NOTHING without one, MANY of several."""
+    for i in range(len(states)):
+        node, port, label, tag = states[i, 0], states[i, 1], states[i, 2], states[i, 3]
+        best, found[i] = -1, NOTHING
+        for group in range(tables.of[node, 0], tables.of[node, 1]):
+            if tables.groups[group, 3] < best:
+                break
+            behaviour = entry_behaviour(
+                tables, tables.groups[group, 4],
+                label & tables.groups[group, 0], tag & tables.groups[group, 1],
+                port if tables.groups[group, 2] else 0,
+            )  # fmt: skip
+            if behaviour != NOTHING:
+                found[i] = behaviour if best < 0 else MANY
+                best = tables.groups[group, 3]
 
 
 class Work(NamedTuple):

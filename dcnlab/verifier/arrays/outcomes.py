@@ -51,6 +51,10 @@ class Searches(Protocol):
     def used(self, destination: int, into: Flags) -> None:
         """Mark the places of ports by which packets for a destination leave."""
 
+    def otherwise(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[Longs, Longs] | None:
+        """The states in which packets do otherwise than while all links were up, and their destinations; None
+        where that is not known."""
+
     def search(self, model: Offline, starts: Longs, used: Flags) -> tuple[Bytes, Longs, int]:
         """What becomes of each start: flags, and the node where it arrives; and how many states that took."""
 
@@ -154,6 +158,9 @@ class Outcomes:
             wrong = [destination for destination, states in proved.items() if states == UNPROVED]
             return wrong, sum(states for states in proved.values() if states != UNPROVED)
         local = list(model.knowing_more())
+        otherwise = self._compiled.otherwise(model, changed.tables)
+        if otherwise is not None:
+            return self._following(model, *otherwise)
         if changed.tables or not self._compiled.by_label or not isinstance(self._scheme, RuleScheme | Shortest):
             return self.destinations, 0
         return self._crossing(model, local)
@@ -201,9 +208,13 @@ class Outcomes:
         starts[:, 0] = np.concatenate([there[places], self._endpoints[sources]])
         starts[: len(met), 1] = port[places]
         starts[:, 2] = np.array([*column], np.int64)[aims]
-        flags, hosts, states = self._compiled.search(model, starts, np.zeros_like(self._used[0]))
-        fails = (flags != 0) | (hosts != np.array(self.destinations)[aims])
-        return [self.destinations[row] for row in np.unique(aims[fails]).tolist()], states
+        return self._following(model, starts, np.array(self.destinations)[aims])
+
+    def _following(self, model: Offline, starts: Longs, aims: Longs) -> tuple[list[int], int]:
+        """The destinations, each that of a start, where not all starts arrive; and the states that took."""
+        used = np.zeros(len(model.fabric.adjacency.peer), np.bool_)
+        flags, hosts, states = self._compiled.search(model, starts, used)
+        return np.unique(aims[(flags != 0) | (hosts != aims)]).tolist(), states
 
     def _arrives(self, model: Offline, row: int, label: int, nodes: Longs) -> tuple[bool, int]:
         """Whether packets for a destination arrive from some nodes, and how many states that took."""

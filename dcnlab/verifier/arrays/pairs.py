@@ -22,7 +22,8 @@ from dcnlab.verifier.arrays.crossings import Crossings, Ints, crossed
 from dcnlab.verifier.arrays.kernel import Bytes, Flags, Longs
 from dcnlab.verifier.arrays.matrix import Matrix
 from dcnlab.verifier.arrays.outcomes import Changes, Outcomes
-from dcnlab.verifier.arrays.starts import HEADERS
+from dcnlab.verifier.arrays.starts import HEADERS, headers
+from dcnlab.verifier.arrays.states import States
 from dcnlab.verifier.checking import Report
 from dcnlab.verifier.offline import Offline, Tables, UsualEntries
 from topos.graph import LinkState
@@ -146,6 +147,37 @@ class Compiled:
         plain = type(self.scheme).headers is Scheme.headers and not self._reader.behaviours.rewrites
         return plain and not any(table.groups[:, 1].any() for table in self._tables)
 
+    def otherwise(self, model: Offline, changed: Mapping[int, tuple[Entry, ...]]) -> tuple[Longs, Longs] | None:
+        """The states in which packets do otherwise than while all links were up, and their destinations; None
+        where sources may write something else, and where an arrival port matters that did not."""
+        if self._matrix is not None or any(True for _ in model.knowing_more()) or not self._same_headers(model):
+            return None
+        (states, by_port), nodes = self._states, np.array([*changed], np.int64)
+        tables, behaviours = self.store.arrays()
+        if (self.store.by_port[nodes] & ~by_port[nodes]).any():
+            return None
+        there = states.otherwise(nodes, model.links, self.fabric, tables, behaviours)
+        return np.ascontiguousarray(states.rows[there]), states.aims[there]
+
+    def _same_headers(self, model: Offline) -> bool:
+        """Whether sources certainly write what they wrote while all links were up."""
+        now, before = headers(model.scheme), self._headers
+        return now is not None and before is not None and np.array_equal(now, before)
+
+    @cached_property
+    def _headers(self) -> Longs | None:
+        return headers(self.scheme)
+
+    @cached_property
+    def _states(self) -> tuple[States, Flags]:
+        """The states of packets while all links are up, and where the arrival port matters then."""
+        used, rows = np.zeros(len(self.fabric.adjacency.peer), np.bool_), list[Longs]()
+        for destination in self._base.destinations:
+            count, _ = self._visit(self._model, self._base.starts(destination), used)
+            rows.append(self._work.states[:count].copy())
+        states = States.of(rows, self._base.destinations, self.store.arrays()[0])
+        return states, self.store.by_port.copy()
+
     def used(self, destination: int, into: Flags) -> None:
         """Mark the places of ports by which packets for a destination leave, which is proved by the matrix."""
         assert self._matrix is not None
@@ -157,6 +189,8 @@ class Compiled:
         if not model.links:
             return base.report(losses)
         crossings = self._crossings if self._crossing_only and base.held else None
+        if crossings is None and base.held and self._matrix is None and self._headers is not None:
+            _ = self._states
         with self._in_place(model) as changed:
             if not base.held:
                 outcomes = Outcomes(self, model)
@@ -170,8 +204,10 @@ class Compiled:
 
     def intact(self) -> Report:
         """As :meth:`check` while all links are up, with all that checks of failures are compared with."""
-        if self._crossing_only and self._base.held:
+        if self._base.held and self._crossing_only:
             _ = self._crossings
+        elif self._base.held and self._matrix is None and self._headers is not None:
+            _ = self._states
         return self._base.report(losses=True)
 
     def _left_by_down(self, links: LinkState, changed: Changes) -> bool:

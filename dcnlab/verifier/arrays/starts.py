@@ -13,6 +13,19 @@ from dcnlab.verifier.offline import Offline
 HEADERS = "headers", "candidate_paths", "tag_of", "label"
 
 
+def headers(scheme: Scheme) -> Longs | None:
+    """What sources write that know of no failure by themselves, by destination; None where a scheme does not
+    know it at once."""
+    ends = scheme.endpoints()
+    if type(scheme).headers is Scheme.headers:
+        return np.array([*map(scheme.label, ends)])
+    if not holds(type(scheme), "headers_to", *HEADERS):
+        return None
+    sent = [scheme.headers_to(end) for end in ends]
+    known = [one for one in sent if one is not None]
+    return np.array(known, np.int64) if len(known) == len(sent) else None
+
+
 class Starts:
     """The packets of sources under a model: known at once where the scheme says so, else asked one by one."""
 
