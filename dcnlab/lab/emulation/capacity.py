@@ -96,7 +96,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     """Estimate the processor time of a launch of this fabric, or of some of its nodes, over all cores."""
     chosen = _chosen(fabric, nodes)
     ports, servers = _ports(fabric)[chosen], int((chosen < fabric.servers).sum())
-    agent_processes = servers if fabric.relaying and agents == "host" else 0
+    watching = servers if fabric.relaying else 0
     switches, shards = len(chosen) - servers, _shards(fabric, chosen.tolist())
     switch_ports = float(ports[chosen >= fabric.servers].sum())
     bridges = switches / shards if shards else 0.0
@@ -104,7 +104,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     return (
         _CPU
         + float(seconds[chosen].sum())
-        + agent_processes * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
+        + watching * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
         + switch_ports * bridges * _CPU_PER_SWITCH_PORT_AND_BRIDGE
     )
 
