@@ -28,7 +28,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.controller_choice import ControllerChoice
 
 PORTS_PER_SHARD = 64
-MAX_SHARDS = 64
+MAX_SHARDS = 63  # each has a /30 of a /24 for its collectors, and a tunnel has one
 CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
