@@ -17,7 +17,7 @@ entry leads to, as in ``shortest``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2, sqrt
@@ -25,15 +25,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from addressing.algorithms.shortest_paths import TIES, UNREACHABLE, live_rows, one_of
+from addressing.algorithms.shortest_paths import TIES, UNREACHABLE, ShortestPaths, live_rows, one_of
 from addressing.header import Forward, Header, NextHops, Pattern, drop, only
-from addressing.scheme import ForwardingClass
+from addressing.scheme import ForwardingClass, Scheme
 from addressing.vertex import VertexScheme
 from topos.family import Family, param
-from topos.graph import IntArray, LinkState
+from topos.graph import ALL_UP, IntArray, LinkState
 
 #: The number of nodes beyond which the sizes of clusters are counted by compiled code.
 _MANY = 4096
+#: Distances to all nodes are computed at once for the tables of one node of so many.
+_WORTH = 8
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,20 @@ class Tz(VertexScheme):
             return next(ports, None)
         several = list(ports)
         return one_of(several, number, self.shortest_paths.hops(at, target), self.ties) if several else None
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        if len(nodes) * _WORTH >= self.fabric.size:
+            self.shortest_paths.prepare_each(self.fabric.size, self._intact_paths)
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        vars(bound)["_intact_paths"] = self._intact_paths
+        return bound
+
+    @cached_property
+    def _intact_paths(self) -> ShortestPaths:
+        """Shortest paths while nothing is down.  Schemes that differ in known failures share them."""
+        return ShortestPaths(self.fabric, ALL_UP)
 
     def find(self, label: int) -> int | None:
         rank = label >> self.widths[1] + self.widths[2]

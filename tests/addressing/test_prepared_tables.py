@@ -19,7 +19,7 @@ from topos.graph import ALL_UP, LinkState
 
 SPECS = tuple(examples())
 #: Schemes that compare the paths to all destinations after a failure with those before.
-COMPARED = ("shortest", "ecmp", "updown", "updown:ties=spread", "updown:root=3")
+COMPARED = ("shortest", "ecmp", "updown", "updown:ties=spread", "updown:root=3", "tz", "tz:represented=yes")
 
 
 @pytest.mark.parametrize("spec", SPECS)
