@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,9 +39,54 @@ def _wait_asleep() -> None:
 _wait_asleep()
 
 
+#: Digests of the modules whose kernels a module calls, by its file.
+_CALLED: dict[str, tuple[bytes, ...]] = {}
+
+
+def called(names: Mapping[str, Any]) -> tuple[bytes, ...]:
+    """Digests of the other modules whose kernels a module with these ``names`` calls, directly or through
+    others.
+
+    A compiled kernel contains those that it calls, but numba compiles it again only when its own file changes.
+    """
+    file = names["__file__"]
+    if file not in _CALLED:
+        others, pending = {file: names}, [names]
+        while pending:
+            for inside in map(_module_of, pending.pop().values()):
+                if inside is not None and inside.get("__file__", file) not in others:
+                    others[inside["__file__"]] = inside
+                    pending.append(inside)
+        texts = (Path(other).read_bytes() for other in sorted(others) if other != file)
+        _CALLED[file] = tuple(hashlib.sha256(text).digest() for text in texts)
+    return _CALLED[file]
+
+
+def _module_of(value: object) -> dict[str, Any] | None:
+    """The names of the module of a kernel, or of a module with kernels; None of other values."""
+    if isinstance(value, ModuleType):
+        return vars(value) if _has_kernels(value) else None
+    return value.py_func.__globals__ if isinstance(value, Dispatcher) else None
+
+
+@cache
+def _has_kernels(module: ModuleType) -> bool:
+    return any(isinstance(one, Dispatcher) for one in vars(module).values())
+
+
+def _njit(function: F, **options: Any) -> F:
+    """Compile a kernel, and keep it until its module, or one of which it calls kernels, changes."""
+    kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
+    with suppress(AttributeError, KeyError, OSError):  # not public; without it only its own module counts
+        kept = kernel._cache._cache_file
+        if others := called(function.__globals__):
+            kept._source_stamp = (kept._source_stamp, *others)
+    return cast(F, kernel)
+
+
 def compiled(function: F) -> F:
     """Compile a kernel for one thread."""
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    return _njit(function)
 
 
 def borrowing(function: F) -> F:
@@ -46,20 +96,19 @@ def borrowing(function: F) -> F:
     times slower by that.  Numba's option for it is not public; without it the kernel is only slower.
     """
     try:
-        options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-        return cast(F, numba.njit(**options)(function))
+        return _njit(function, _nrt=False)
     except KeyError:
         return compiled(function)
 
 
 def inlined(function: F) -> F:
     """Compile a helper into each kernel that calls it."""
-    return cast(F, numba.njit(cache=True, nogil=True, inline="always")(function))
+    return _njit(function, inline="always")
 
 
 def threaded(function: F) -> F:
     """Compile a kernel whose ``numba.prange`` loops run on all of the process's threads."""
-    return cast(F, numba.njit(cache=True, nogil=True, parallel=True)(function))
+    return _njit(function, parallel=True)
 
 
 @contextmanager

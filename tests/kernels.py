@@ -12,6 +12,7 @@ end (:func:`collect`).
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import shutil
@@ -21,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching
+
+from addressing.jit import called
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("addressing", "topos", "dcnlab/evaluator")
@@ -138,17 +141,24 @@ def kept_beside(source: Path) -> Path:
 
 
 def _kept_index(source: Path, name: str) -> Any:
-    return _index(str(kept_beside(source)), name, folder(source).name)
+    return _index(str(kept_beside(source)), name, _stamp(source, folder(source).name))
 
 
 def _numbas_index(source: Path, name: str) -> Any:
     (source.parent / "__pycache__").mkdir(exist_ok=True)
     locator: Any = caching.InTreeCacheLocator(_copy, str(source))  # type: ignore[no-untyped-call]
-    stamp = locator.get_source_stamp()
+    stamp = _stamp(source, locator.get_source_stamp())
     return _index(str(source.parent / "__pycache__"), name, stamp)
 
 
-def _index(*words: str | bytes) -> Any:
+def _stamp(source: Path, own: str | bytes) -> Any:
+    """The stamp of the kernels of a module, from its own."""
+    name = ".".join(source.relative_to(ROOT).with_suffix("").parts)
+    others = called(vars(importlib.import_module(name.removesuffix(".__init__"))))
+    return (own, *others) if others else own
+
+
+def _index(*words: Any) -> Any:
     """The index of a kernel in a folder, by its name, which is of use if a stamp is that of the source."""
     return caching.IndexDataCacheFile(*words)  # type: ignore[no-untyped-call]
 

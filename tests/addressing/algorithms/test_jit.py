@@ -62,3 +62,53 @@ def test_kept_kernels_are_lent_with_the_stamps_of_the_clone(tmp_path: Path) -> N
 def test_all_modules_with_kernels_are_known() -> None:
     names = {str(source.relative_to(kernels.ROOT)) for source in kernels.sources()}
     assert {"addressing/jit.py", "dcnlab/evaluator/graph/sweeps.py"} <= names
+
+
+def test_a_kept_kernel_is_compiled_again_when_a_module_that_it_calls_changes(tmp_path: Path) -> None:
+    """Also where that is inlined, and where another module lies between them."""
+    (tmp_path / "inner.py").write_text("""
+from addressing.jit import compiled, inlined
+
+@inlined
+def added(value):
+    return value + 1
+
+@compiled
+def called(value):
+    return value * 10
+""")
+    (tmp_path / "middle.py").write_text("""
+import inner
+from addressing.jit import compiled
+
+@compiled
+def through(value):
+    return inner.called(value)
+""")
+    (tmp_path / "outer.py").write_text("""
+from addressing.jit import compiled
+from inner import added
+from middle import through
+
+@compiled
+def outer(value):
+    return added(value) + through(value)
+""")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path)),
+        "NUMBA_CACHE_DIR": "",
+    }
+    code = "import outer; print(outer.outer(1), sum(outer.outer.stats.cache_hits.values()))"
+
+    def ran() -> str:
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert [ran(), ran()] == ["12 0", "12 1"]
+    inner = tmp_path / "inner.py"
+    inner.write_text(inner.read_text().replace("value + 1", "value + 2"))
+    assert [ran(), ran()] == ["13 0", "13 1"]
+    inner.write_text(inner.read_text().replace("value * 10", "value * 20"))
+    assert ran() == "23 0"
