@@ -57,9 +57,13 @@ def called(names: Mapping[str, Any]) -> tuple[bytes, ...]:
                 if inside is not None and inside.get("__file__", file) not in others:
                     others[inside["__file__"]] = inside
                     pending.append(inside)
-        texts = (Path(other).read_bytes() for other in sorted(others) if other != file)
-        _CALLED[file] = tuple(hashlib.sha256(text).digest() for text in texts)
+        _CALLED[file] = tuple(_digest(other) for other in sorted(others) if other != file)
     return _CALLED[file]
+
+
+@cache
+def _digest(file: str) -> bytes:
+    return hashlib.sha256(Path(file).read_bytes()).digest()
 
 
 def _module_of(value: object) -> dict[str, Any] | None:

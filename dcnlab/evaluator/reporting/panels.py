@@ -75,6 +75,9 @@ def _fill(
             axes.set_title(
                 wrapped(axes.get_title(), 0.8 * room, axes.title.get_fontproperties().get_size_in_points())
             )
+            for text in () if axes.axison else axes.texts:  # what a blank panel says
+                said = text.get_text().split("\n")
+                text.set_text("\n".join(wrapped(line, 0.7 * room, size) for line in said))
     for line in () if beside else styles:
         line.set_color("0.5")  # of no curve's colour
     _legend(drawn, title, styles if beside else names + styles)
@@ -140,7 +143,7 @@ def _blank(axes: Axes, chart: Chart | None) -> None:
         size = matplotlib.rcParams["legend.fontsize"]
         axes.text(
             0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="0.4", fontsize=size
-        )
+        ).set_in_layout(False)  # other panels keep their width
 
 
 def caption(drawn: Figure, text: str) -> None:

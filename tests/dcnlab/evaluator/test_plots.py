@@ -237,6 +237,19 @@ def test_labels_name_one_topology_or_scheme() -> None:
             read([wrong], networks, schemes)
 
 
+def test_a_panel_without_a_difference_takes_no_width_from_others() -> None:
+    steep = replace(CHART, series=(Series("a", (0.0, 1.0), (1.0, 2.0)),), y_label="mean path (links)")
+    flat = replace(steep, title="flat", series=(Series("a", (0.0, 1.0), (2.0, 2.0)),))
+    widths = []
+    for first in (steep, flat):
+        drawn = draw(Panels("", (first, steep), 2), Look(3.4))
+        drawn.draw_without_rendering()
+        widths.append(drawn.axes[1].get_window_extent().width)
+    assert widths[1] > 0.8 * widths[0]
+    words = drawn.axes[0].texts[0].get_window_extent()
+    assert 0 <= words.x0 < words.x1 < drawn.axes[1].get_window_extent().x0
+
+
 def test_no_line_ends_within_a_name() -> None:
     named = relabelled(replace(CHART, title="with fattree:4", caption="of servers"), {"fattree:4": "k = 4"})
     assert isinstance(named, Chart)
