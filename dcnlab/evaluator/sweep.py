@@ -30,7 +30,7 @@ from dcnlab.evaluator.optimum.restricted import read_limit
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.seeds import Draw
 from dcnlab.evaluator.traffic.capacities import port_capacities
-from dcnlab.evaluator.traffic.flow_model import SPLIT, carried_by, draws, route
+from dcnlab.evaluator.traffic.flow_model import SPLIT, carried_by, check_drawn, draws, route
 from dcnlab.evaluator.traffic.flow_model import read as read_flows
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from dcnlab.traffic.patterns import traffic
@@ -180,6 +180,7 @@ def _figures(point: Point, failed: Failures) -> Row:
     network, model = point.network, read_flows(point.flows)
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
     if draws(scheme, model, failed.links, "yes"):
+        check_drawn(len(pairs) * model.subflows)
         wanted = traffic(network, "all-to-all", point.seed, failed.nodes)
         routed = carried_by(route(scheme, wanted, model, point.seed, failed.links), len(network.adjacency.peer))
         loads, delivered, path = routed.loads, routed.delivered, routed.path_mean

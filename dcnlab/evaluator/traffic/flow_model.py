@@ -86,6 +86,12 @@ def draws(scheme: Scheme, model: FlowModel, down: LinkState, failure_knowledge: 
     return model != SPLIT and forms.rule is None and forms.source_routes is None
 
 
+def check_drawn(paths: int) -> None:
+    """Raise SpecError, in one line, if these are too many paths to draw."""
+    if paths > _MOST_DRAWN:
+        raise SpecError(f"flows: {paths:,} paths are too many to draw: use split")
+
+
 def carried_by(routed: Flows, links: int) -> CarriedLoad:
     """What the delivered flows, of one packet each, carry over each of ``links`` directed links."""
     return CarriedLoad(routed.loads(links), int(routed.delivered.sum()))
@@ -104,8 +110,7 @@ def _in_order(flows: Flows, traffic: Traffic) -> Flows:
 def _hashed(
     scheme: Scheme, traffic: Traffic, subflows: int, seed: int, down: LinkState, knowledge: FailureKnowledge
 ) -> Flows:
-    if len(traffic) * subflows > _MOST_DRAWN:
-        raise SpecError(f"flows: {len(traffic) * subflows:,} paths are too many to draw: use split")
+    check_drawn(len(traffic) * subflows)
     sources, destinations = (np.repeat(ends, subflows) for ends in (traffic.sources, traffic.destinations))
     bound, known = with_failure_knowledge(scheme, down, knowledge)
     sampler = Sampler(bound, down, known)

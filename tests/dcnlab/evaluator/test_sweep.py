@@ -69,6 +69,11 @@ def test_hashed_flows_are_drawn_and_carry_no_more_than_split_ones() -> None:
     assert [point.seed for point in drawn] == [1, 2, 3]
 
 
+def test_more_pairs_than_can_be_drawn_are_refused_with_what_helps() -> None:
+    with pytest.raises(SpecError, match="paths are too many to draw: use split"):
+        sweep.measure(sweep.Point("fattree:36", "ecmp", "", 0.0, 1))
+
+
 def test_the_point_without_failures_occurs_once() -> None:
     wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3], flows="split")
     assert len(wanted) == len(SPECS) * (1 + 2 * 3)
