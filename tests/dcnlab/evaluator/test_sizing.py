@@ -134,7 +134,7 @@ def test_a_figure_has_a_point_per_network_with_its_interval(tmp_path: Path) -> N
         rows += compare(wanted, workers=1)
     drawn = relabelled(chart(rows, PER_SERVER), {"fattree:4": "Fat tree"})
     assert isinstance(drawn, Chart)
-    assert [series.label for series in drawn.series] == ["Fat tree", "bcube:4,1"]
+    assert [series.label for series in drawn.series] == ["Fat\N{NO-BREAK SPACE}tree", "bcube:4,1"]
     assert drawn.names[1] == "permutation,\n10% of links failed"
     assert len(drawn.names) == 4
     chosen = [
