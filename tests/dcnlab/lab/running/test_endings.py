@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import cast
 
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.running.processes.endings import Endings
-from dcnlab.lab.running.processes.supervised import SupervisedProcess
+from tests.dcnlab.lab.running.sleeper import Sleeper
 from topos.graph import LinkState
-
-
-class Sleeper(SupervisedProcess):
-    """A process that does nothing."""
-
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def name(self) -> str:
-        return "sleep"
-
-    def pid(self) -> int | None:
-        return self.process.pid if self.process is not None and self.process.poll() is None else None
-
-    def start(self, state: LinkState) -> None:
-        self.process = subprocess.Popen(["sleep", "600"])
-
-    def end(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
 
 
 def sleepers(number: int) -> list[Sleeper]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from typing import cast
 
@@ -12,30 +11,9 @@ from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.running.processes.backoff import MOST
-from dcnlab.lab.running.processes.supervised import SupervisedProcess
 from dcnlab.lab.running.processes.supervision import Supervision
+from tests.dcnlab.lab.running.sleeper import Sleeper
 from topos.graph import LinkState
-
-
-class Sleeper(SupervisedProcess):
-    """A process that does nothing."""
-
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def name(self) -> str:
-        return "sleep"
-
-    def pid(self) -> int | None:
-        return self.process.pid if self.process is not None and self.process.poll() is None else None
-
-    def start(self, state: LinkState) -> None:
-        self.process = subprocess.Popen(["sleep", "600"])
-
-    def end(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
 
 
 @pytest.fixture
