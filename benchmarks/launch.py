@@ -33,6 +33,7 @@ from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation import capacity, network
 from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.options.config import LabConfig, resolve
 from hostagent.linux import mounts
 from topos import registry
@@ -159,7 +160,7 @@ def in_sandbox(what: str, topology: str, timeout: float) -> dict[str, Any]:
 
 def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
     """Build and start with Mininet's classes, with Open vSwitch already running: (seconds, stop function)."""
-    shard = openvswitch.Shard(0, ())
+    shard = Shard(0, ())
     here = Path("/run/netns", shard.netns)  # Mininet gives the switches' ports no namespace of their own
     here.parent.mkdir()
     here.touch()

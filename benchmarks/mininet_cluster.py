@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.shards import Shard
 
 #: Seconds after which it is not waited for any longer.
 TIMEOUT = 900.0
@@ -115,7 +116,7 @@ def _prepare() -> None:
 
 def _machines(count: int) -> list[str]:
     """Namespaces on a bridge, with an sshd and an Open vSwitch each; their addresses."""
-    shards = [openvswitch.Shard(number, ()) for number in range(count)]
+    shards = [Shard(number, ()) for number in range(count)]
     _run("ip", "netns", "add", "between")
     _run("ip", "-n", "between", "link", "add", "br0", "type", "bridge")
     _run("ip", "-n", "between", "link", "set", "br0", "up")
@@ -143,7 +144,7 @@ def launch(fanout: int, addresses: Sequence[str]) -> dict[str, Any]:
     cluster edition fails with Python 3."""
     kind = {"kernel": "kernel", "userspace": "user"}[openvswitch.choose_datapath("auto")]
     argv = ["/usr/bin/python3", "-c", _PROGRAM, str(fanout), kind, *addresses[1:]]
-    command = openvswitch.Shard(0, ()).command(*argv)
+    command = Shard(0, ()).command(*argv)
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return figures

@@ -26,7 +26,7 @@ from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.emulation import network
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
-from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches import shards
 from dcnlab.lab.options.config import LabConfig, resolve
 
 PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
@@ -77,14 +77,14 @@ def _iperf(address: str, seconds: int) -> float:
 
 def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
     """Processor load of the switch daemons of a lab without traffic, in per cent of a core."""
-    openvswitch.PORTS_PER_SHARD = ports_per_shard
-    shards = len(_build(MANY, True).shards)
+    shards.PORTS_PER_SHARD = ports_per_shard
+    daemons = len(_build(MANY, True).shards)
     time.sleep(2)
     daemons = [process for process in psutil.process_iter(["name"]) if process.info["name"].startswith("ovs")]
     before, begun = _worked(daemons), time.monotonic()
     time.sleep(seconds)
     worked = (_worked(daemons) - before) / (time.monotonic() - begun)
-    return {"daemons": shards, "idle_percent": round(100 * worked, 1)}
+    return {"daemons": daemons, "idle_percent": round(100 * worked, 1)}
 
 
 def _build(topology: str, offloads: bool) -> Running:
@@ -144,7 +144,7 @@ def main() -> None:
     passed = {one.name: in_sandbox(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
     costs = [
         in_sandbox(lambda ports=ports: idle(ports, options.seconds))
-        for ports in (openvswitch.PORTS_PER_SHARD, 1 << 20)
+        for ports in (shards.PORTS_PER_SHARD, 1 << 20)
     ]
     if options.json:
         print(json.dumps({"throughput": passed, "idle": costs}, indent=2))

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usual=(
     python3-venv openvswitch-switch mininet iproute2 iputils-ping iperf3 traceroute tcpdump
-    ethtool curl openssh-server openssh-client util-linux kmod
+    ethtool curl openssh-server openssh-client util-linux kmod libjemalloc2
 )
 case $(uname -m) in
 x86_64) ;;

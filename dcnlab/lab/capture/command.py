@@ -18,7 +18,8 @@ from dcnlab.lab.contract.codec import encode
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import interface
-from dcnlab.lab.emulation.switches.openvswitch import CONTROLLER, Shard
+from dcnlab.lab.emulation.switches.openvswitch import CONTROLLER
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.controller_choice import MOST_REMOTES
 from topos.fabric import Fabric

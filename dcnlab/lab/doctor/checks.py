@@ -20,7 +20,7 @@ from dcnlab.lab.doctor import attempts, installing
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import COVERED_REMEDY, remedy
-from dcnlab.lab.emulation.switches import openvswitch, receive_buffers
+from dcnlab.lab.emulation.switches import allocator, openvswitch, receive_buffers
 from dcnlab.lab.methods.asking import try_info
 from hostagent.linux import bpf
 
@@ -50,7 +50,7 @@ def examine() -> list[Finding]:
     """Check everything that a lab needs or can use."""
     allowed = attempts.allowed()
     checks: list[Callable[[], Finding]] = [
-        _python, _open_vswitch, _datapath, partial(_receive_buffers, allowed), _programs, _tun,
+        _python, _open_vswitch, _datapath, _allocator, partial(_receive_buffers, allowed), _programs, _tun,
         partial(_namespaces, allowed), _netem, _shaping, partial(_fast_path, allowed), _mptcp, _cgroups, _files,
         _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
@@ -91,6 +91,13 @@ def _datapath() -> Finding:
         return Finding("datapath", "ok", "kernel (openvswitch module)")
     means = "no openvswitch module in the kernel: switches forward in user space, more slowly"
     return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
+
+
+def _allocator() -> Finding:
+    if allocator.library():
+        return Finding("allocator", "ok", "Open vSwitch uses jemalloc")
+    means = f"switches in user space take more than twice the memory: apt-get install {allocator.PACKAGE}"
+    return Finding("allocator", "note", "the C library's", means)
 
 
 def _receive_buffers(allowed: Mapping[str, bool]) -> Finding:

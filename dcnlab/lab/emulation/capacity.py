@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.emulation.namespaces import netns
-from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches import allocator
+from dcnlab.lab.emulation.switches.shards import shard_count
 from dcnlab.lab.errors import UsageError
 from hostagent.options import Mode
 from hostagent.runtime import processes
@@ -26,10 +27,10 @@ from topos.family import Family
 
 #: Bytes, rounded up from what `python -m benchmarks launch` measures, the kernel's share included: of any
 #: lab; of an agent's process that has relayed packets; of a server; of an end of a link, and of one at a
-#: switch; of an Open vSwitch.
+#: switch, with the allocator of the C library and with jemalloc; of an Open vSwitch.
 _BASE = 300 << 20
 _PER_AGENT_PROCESS, _PER_SERVER = 1792 << 10, 384 << 10
-_PER_PORT, _PER_SWITCH_PORT = 50 << 10, 256 << 10
+_PER_PORT, _PER_SWITCH_PORT, _PER_SWITCH_PORT_JEMALLOC = 50 << 10, 256 << 10, 96 << 10
 _PER_SHARD = 16 << 20
 #: Open files: of any program of a lab at its start, of an Open vSwitch per bridge and per port (at
 #: most: the userspace datapath needs one per port).
@@ -122,7 +123,8 @@ def node_costs(fabric: Fabric, agents: Mode = "host") -> tuple[Floats, Floats]:
     alone = fabric.relaying and agents == "host"
     memory[: fabric.servers] += _PER_SERVER + (_PER_AGENT_PROCESS if alone else 0)
     seconds[: fabric.servers] += _CPU_PER_SERVER + (_CPU_PER_AGENT_PROCESS if alone else 0)
-    memory[fabric.servers :] += ports[fabric.servers :] * _PER_SWITCH_PORT
+    at_switch = _PER_SWITCH_PORT_JEMALLOC if allocator.library() else _PER_SWITCH_PORT
+    memory[fabric.servers :] += ports[fabric.servers :] * at_switch
     seconds[fabric.servers :] += ports[fabric.servers :] * _CPU_PER_SWITCH_PORT
     return memory, seconds
 
@@ -134,7 +136,7 @@ def _chosen(fabric: Fabric, nodes: Iterable[int] | None) -> NDArray[np.int64]:
 def _shards(fabric: Fabric, nodes: Iterable[int] | None = None) -> int:
     chosen = range(fabric.servers, fabric.size) if nodes is None else nodes
     switches = [node for node in chosen if not fabric.is_server(node)]
-    return openvswitch.shard_count(len(switches), sum(map(fabric.port_count, switches)))
+    return shard_count(len(switches), sum(map(fabric.port_count, switches)))
 
 
 def files_needed(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> int:

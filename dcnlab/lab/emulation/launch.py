@@ -19,7 +19,7 @@ from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.running import Running, local
 from dcnlab.lab.emulation.stages import Report, Stages
 from dcnlab.lab.emulation.switches import controllers, openvswitch, waking
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard, split
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import LocalPart
@@ -55,7 +55,7 @@ def launch(
     clock = Stages(report)
     fabric = scheme.fabric
     beside = Beside(config.broadcast and not fabric.relaying)  # relays carry broadcasts themselves
-    shards = openvswitch.split(network.bridges(fabric, part))
+    shards = split(network.bridges(fabric, part))
     datapath = openvswitch.choose_datapath(config.datapath)
     agents = spawn_agents(config, fabric, on_link_change, part)
     clock.stage("namespaces")

@@ -14,7 +14,7 @@ from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.namespaces.host_namespaces import HostNamespaces
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 
 

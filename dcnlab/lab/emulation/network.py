@@ -16,9 +16,9 @@ from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
 from dcnlab.lab.emulation.stages import Stages
 from dcnlab.lab.emulation.switches import export, export_away, openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import Shard, split
 from dcnlab.lab.emulation.waiting import STALL, Process
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
@@ -32,7 +32,7 @@ from topos.graph import Link
 
 def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
     """Only the network: no controller, no agents."""
-    shards = openvswitch.split(bridges(scheme.fabric))
+    shards = split(bridges(scheme.fabric))
     netns.create(shard.netns for shard in shards)
     running = Running(
         config, scheme.fabric, scheme, shards, None, None, openvswitch.choose_datapath(config.datapath)

@@ -20,8 +20,8 @@ from dcnlab.lab.emulation.namespaces.host_namespaces import HostNamespaces
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches.connections import Connections
 from dcnlab.lab.emulation.switches.flooding import FloodingTree
-from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options import images
 from dcnlab.lab.options.config import LabConfig

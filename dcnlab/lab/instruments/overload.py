@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.instruments.packets.sockets import enlarge_receive_buffer
 from dcnlab.lab.instruments.probe import Context, Probe, at_once
 from dcnlab.lab.network.endpoint import Endpoint

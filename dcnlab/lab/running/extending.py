@@ -15,8 +15,8 @@ from dcnlab.lab.emulation import network
 from dcnlab.lab.emulation.namespaces import hosts, netns
 from dcnlab.lab.emulation.running import dpid, interface
 from dcnlab.lab.emulation.switches import openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.running.local_machine import LocalMachine

@@ -21,9 +21,9 @@ from controller.rules import Rule
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.answering import behind
-from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
 from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath import entries, monitor
 from dcnlab.lab.switchpath.maps import SwitchMaps

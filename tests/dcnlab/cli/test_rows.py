@@ -15,6 +15,7 @@ import pytest
 
 from dcnlab.lab.emulation.switches import openvswitch, ovsdb, rows
 from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from tests.ovs import PrivateOvs
 
@@ -130,7 +131,7 @@ def test_what_a_database_refuses_is_one_line() -> None:
 
 
 def test_a_database_that_does_not_answer_is_named() -> None:
-    shard = openvswitch.Shard(9999, BRIDGES)
+    shard = Shard(9999, BRIDGES)
     with pytest.raises(LabError, match=r"^ovsdb-server of s0 to s1: .*No such file"):
         openvswitch._transact([shard], lambda _: [], ())
 

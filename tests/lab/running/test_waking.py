@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.emulation.switches import openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.emulation.switches.waking import woken
 
 _PATIENCE = 60.0

@@ -12,7 +12,7 @@ import pytest
 
 from dcnlab import Lab
 from dcnlab.lab.emulation.switches.export import TUNNEL, addresses
-from dcnlab.lab.emulation.switches.openvswitch import MAX_SHARDS
+from dcnlab.lab.emulation.switches.shards import MAX_SHARDS
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.collectors import Collector
 from dcnlab.lab.options.config import LabConfig

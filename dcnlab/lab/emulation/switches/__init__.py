@@ -1,6 +1,7 @@
 """The private Open vSwitches of a lab, their controllers, and what is set at their ports.
 
-openvswitch.py      the daemons and bridges, in shards
+shards.py           which bridges share their daemons, and their programs
+openvswitch.py      starts the daemons with their bridges
 appctl.py           commands to running daemons
 ovsdb.py            transactions with their databases
 rows.py             what the databases say of bridges and ports
@@ -14,4 +15,5 @@ flooding.py         a spanning tree for controllers that flood
 export.py           sFlow and IPFIX
 export_away.py      the same to collectors on another machine
 receive_buffers.py  larger buffers of ports in user space
+allocator.py        the memory allocator of the daemons
 """

@@ -24,7 +24,7 @@ from controller.checksums import Messages
 from controller.conversation import Conversation
 from dcnlab.lab.emulation.switches import statistics
 from dcnlab.lab.emulation.switches.forwarder import pump_both
-from dcnlab.lab.emulation.switches.openvswitch import ROOT, Shard
+from dcnlab.lab.emulation.switches.shards import ROOT, Shard
 
 #: Seconds between two looks whether a switch has a new socket; for it to answer.
 _LOOK, _TIMEOUT = 1.0, 5.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dcnlab.lab.emulation.switches import ovsdb
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 
 #: Seconds within which databases that work answer.

@@ -13,7 +13,7 @@ from controller.client import ControllerProcess
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.connections import Connections
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import ROOT, Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.controller_choice import ControllerChoice
@@ -67,7 +67,7 @@ def spawn(
             rest=outside.rest,
             resume=resume,
             switches=switches,
-            sockets=openvswitch.ROOT,
+            sockets=ROOT,
             ordered=config.update_order == "loop-free",
             beside=beside,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dcnlab.lab.emulation.namespaces import netns
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.options.collectors import Collector
 
 #: Of its addresses a /30 is used for each shard and host, and a /24 for each machine and host, of which there

@@ -13,7 +13,7 @@ from pathlib import Path
 from dcnlab.lab.emulation import tunnels
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import export
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.options.local_part import LocalPart
 from topos.fabric import Fabric
 

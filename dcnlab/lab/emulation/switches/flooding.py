@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator
 
 from addressing.fields import mac
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from topos.fabric import Fabric
 from topos.graph import Port

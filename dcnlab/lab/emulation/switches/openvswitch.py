@@ -16,25 +16,20 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dcnlab.lab.emulation import waiting
 from dcnlab.lab.emulation.namespaces import netns
-from dcnlab.lab.emulation.switches import appctl, ovsdb, rows
+from dcnlab.lab.emulation.switches import allocator, appctl, ovsdb, rows
 from dcnlab.lab.emulation.switches.ovsdb import Operation
-from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import ROOT, Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.controller_choice import ControllerChoice
 
-PORTS_PER_SHARD = 64
-MAX_SHARDS = 63  # each has a /30 of a /24 for its collectors, and a tunnel has one
 CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
 _SETTLED_UPTIME = 15.0
-#: Seconds for a database to come back, and to do what it is asked for.
-_PATIENCE = 30
 #: How often the counters of all ports are written to the database, where nobody reads them: once a day; and
 #: with several controllers, whose roles are written then, too.
 _STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
@@ -43,83 +38,9 @@ _STATISTICS_MS, _ROLES_MS = 24 * 3600 * 1000, 5000
 _REVALIDATION_MS, _SLOWEST_REVALIDATION_MS, _FEW_PORTS = 500, 2000, 2048
 #: The numbers of configurations: with all ports, and when the controller is connected.
 _WIRED, _CONNECTED = 1, 2
-#: The folder with a folder for each shard.
-ROOT = Path("/run/openvswitch")
 #: The columns of the database's SSL table, by the names of the files of TLS.
 _TLS_COLUMNS = {"key": "private_key", "cert": "certificate", "ca": "ca_cert"}
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One pair of daemons and its bridges."""
-
-    index: int
-    bridges: tuple[Bridge, ...]
-
-    @property
-    def extent(self) -> str:
-        """Its first and last bridge, in words."""
-        return f"{self.bridges[0].name} to {self.bridges[-1].name}" if self.bridges else "no bridge"
-
-    @property
-    def netns(self) -> str:
-        """The namespace of its daemons and ports."""
-        return f"ovs{self.index}"
-
-    @property
-    def rundir(self) -> Path:
-        """The folder of its sockets, database and logs."""
-        return ROOT / str(self.index)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Environment variables with which the ovs-* programs use this shard."""
-        folder = str(self.rundir)
-        return {**os.environ, "OVS_RUNDIR": folder, "OVS_DBDIR": folder, "OVS_LOGDIR": folder}
-
-    @property
-    def database(self) -> Path:
-        """The socket of its database."""
-        return self.rundir / "db.sock"
-
-    def command(self, program: str, *arguments: str) -> list[str]:
-        """A command line that runs in this shard's namespace."""
-        return ["nsenter", f"--net={netns.path(self.netns)}", program, *arguments]
-
-    def run(self, program: str, *arguments: str) -> str:
-        """Run one of the ovs-* programs for this shard; LabError with its message if it fails."""
-        done = subprocess.run(
-            self.command(program, *arguments),
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise LabError(waiting.failure(program, done.returncode, done.stderr or done.stdout))
-        return done.stdout
-
-    def ports(self, bridge: str) -> dict[str, int]:
-        """The OpenFlow numbers that ports of a bridge were given, by interface."""
-        if not (names := self._configure("list-ports", bridge).split()):
-            return {}
-        columns = ["--format=csv", "--no-headings", "--columns=name,ofport_request"]
-        rows = self._configure(*columns, "list", "Interface", *names).split()
-        return {name: int(number) for name, number in (row.split(",") for row in rows) if number.isdecimal()}
-
-    def add_port(self, bridge: str, interface: str, number: int) -> None:
-        """Give a bridge a port with an OpenFlow number; returns when it has it."""
-        request = ["set", "Interface", interface, f"ofport_request={number}"]
-        self._configure("add-port", bridge, interface, "--", *request)
-
-    def remove_port(self, bridge: str, interface: str) -> None:
-        """Take a port from a bridge, if it has it."""
-        self._configure("--if-exists", "del-port", bridge, interface)
-
-    def _configure(self, *arguments: str) -> str:
-        """Run ovs-vsctl; waits for a database that is being started again."""
-        return self.run("ovs-vsctl", "--retry", f"--timeout={_PATIENCE}", *arguments)
 
 
 #: The daemons of a shard; each has a pid file with its name in ``rundir``.
@@ -127,21 +48,6 @@ DAEMONS = ("ovsdb-server", "ovs-vswitchd")
 
 #: A command line and its shard.
 Command = tuple[Shard, list[str]]
-
-
-def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
-    """Distribute bridges over shards of about PORTS_PER_SHARD ports each."""
-    if not bridges:
-        return ()
-    count = shard_count(len(bridges), sum(len(bridge.ports) for bridge in bridges))
-    size = -(-len(bridges) // count)
-    groups = [tuple(bridges[start : start + size]) for start in range(0, len(bridges), size)]
-    return tuple(Shard(index, group) for index, group in enumerate(groups))
-
-
-def shard_count(switches: int, ports: int) -> int:
-    """The number of shards for so many switches, which have so many ports together."""
-    return max(1, min(MAX_SHARDS, switches, round(ports / PORTS_PER_SHARD))) if switches else 0
 
 
 def kernel_datapath() -> bool:
@@ -381,9 +287,11 @@ def _run(commands: Iterable[Command]) -> None:
 
 
 def _begin(commands: Iterable[Command]) -> list[waiting.Process]:
+    """Start daemons, without waiting until they serve."""
+    memory = allocator.environment()
     return [
         subprocess.Popen(
-            argv, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            argv, env=shard.environment | memory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         for shard, argv in commands
     ]

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from hostagent.linux.netlink import CarrierWatch, Netlink
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from dcnlab.lab.emulation.switches import appctl, openvswitch
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 
 #: The shortest pause between two times, in seconds.
 _PAUSE = 0.01

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dcnlab.lab.emulation.running import Running
-from dcnlab.lab.emulation.switches.openvswitch import DAEMONS, Shard
+from dcnlab.lab.emulation.switches.openvswitch import DAEMONS
+from dcnlab.lab.emulation.switches.shards import Shard
 
 _MAX_NAMES = 4
 

@@ -20,7 +20,7 @@ from dcnlab.lab.emulation import launch, network
 from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches import openvswitch, waking
-from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.guard import Guard

@@ -4,6 +4,7 @@ import pytest
 
 from dcnlab.lab.emulation.network import bridges
 from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.shards import split
 from topos import registry
 
 
@@ -13,4 +14,4 @@ from topos import registry
 )
 def test_large_labs_look_less_often(topology: str, milliseconds: int) -> None:
     """Each look wakes a loop over all ports of a shard."""
-    assert openvswitch.revalidation(openvswitch.split(bridges(registry.fabric(topology)))) == milliseconds
+    assert openvswitch.revalidation(split(bridges(registry.fabric(topology)))) == milliseconds

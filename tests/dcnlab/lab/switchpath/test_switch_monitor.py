@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 
-from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.rows import Bridge
+from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.switchpath.driver import _Switch
 
 ECHO_REQUEST, ECHO_REPLY = 2, 3
