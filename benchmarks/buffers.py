@@ -14,6 +14,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -24,6 +25,12 @@ from dcnlab.lab.emulation.switches import receive_buffers
 
 #: Bytes asked for: the kernel's default, and upwards.
 SIZES = (106_496, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 32 << 20)
+#: What relays; switches are in user space.
+_SWITCHES = {"switch_fast_path": "off", "datapath": "userspace"}
+MODES: dict[str, dict[str, Any]] = {
+    "user space": {"fast_path": "off", **_SWITCHES},
+    "fast path": {"fast_path": "on", **_SWITCHES},
+}
 _SET = "--set"
 
 
@@ -63,8 +70,8 @@ def main() -> None:
 def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:
     """The figures by flows, relays and size."""
     rounds: dict[tuple[str, str, str], list[Figures]] = {}
-    for fast_path, relays in (("off", "user space"), ("on", "fast path")):
-        with Lab(wanted.topology, wanted.scheme, fast_path=fast_path, datapath="userspace") as lab:
+    for relays, options in MODES.items():
+        with Lab(wanted.topology, wanted.scheme, **options) as lab:
             cases = {
                 f"{count} relayed": relayed(lab.info()["servers"], wanted.group, count) for count in (1, 8)
             }

@@ -108,7 +108,7 @@ class Experiment:
     """A lab with its options, and what is measured there: a figure, and the result that has it."""
 
     name: str
-    options: dict[str, str]
+    options: dict[str, Any]
     measure: Callable[[Lab], Figure]
 
 

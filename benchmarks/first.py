@@ -46,8 +46,10 @@ _PING = ["ping", "-q", "-i", "0.01", "-c", "100"]
 
 
 def ours(topology: str, scheme: str, seconds: int) -> dict[str, Any]:
-    """The figures of a lab."""
+    """The figures of a lab; those of traffic only if it lasts some seconds."""
     figures = launch.ours(topology, scheme)
+    if not seconds:
+        return figures
     with Lab(topology, scheme) as lab:
         near = [node["name"] for node in lab.nodes() if node["name"].startswith("h")]
         relayed = next(name for name in near[1:] if len(lab.route("h0", name)) > 3)
@@ -59,7 +61,7 @@ def ours(topology: str, scheme: str, seconds: int) -> dict[str, Any]:
 
 
 def stock(topology: str, seconds: int, timeout: float) -> dict[str, Any]:
-    """The figures of stock Mininet, in a sandbox of its own; none where it is not installed or fails."""
+    """The same of stock Mininet, in a sandbox of its own; none where it is not installed or fails."""
     argv = [sys.executable, "-m", "benchmarks.first", "--inside", topology, "--seconds", f"{seconds}"]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=timeout)
@@ -86,6 +88,18 @@ def inside(topology: str, seconds: int) -> None:
         "memory_mb": sum(map(launch.proportional, [*processes, psutil.Process()])) >> 20,
         "idle_cpu_percent": launch.idle_share(processes),
     }
+    if seconds:
+        figures |= _traffic(first, second, seconds)
+    begun = time.perf_counter()
+    sys.stdout, out = sys.stderr, sys.stdout
+    stop()
+    print(json.dumps({**figures, "stop_s": round(time.perf_counter() - begun, 2)}), file=out, flush=True)
+    os._exit(0)
+
+
+def _traffic(first: Any, second: Any, seconds: int) -> dict[str, float]:
+    """Mb/s and milliseconds between two hosts of Mininet."""
+    figures = {}
     for name, count in (("one", 1), ("many", _STREAMS)):
         second.cmd("iperf3 -s -1 > /dev/null 2>&1 &")
         line = f"timeout {20 + seconds} iperf3 -c {second.IP()} -t {seconds} -P {count} -J"
@@ -94,12 +108,7 @@ def inside(topology: str, seconds: int) -> None:
         )
         report = json.loads(said[said.index("{") :].replace("\r", ""))["end"]
         figures[name] = report["sum_received"]["bits_per_second"] / 1e6
-    figures["rtt_ms"] = _rtt(first.cmd(*_PING, second.IP()))
-    begun = time.perf_counter()
-    sys.stdout, out = sys.stderr, sys.stdout
-    stop()
-    print(json.dumps({**figures, "stop_s": round(time.perf_counter() - begun, 2)}), file=out, flush=True)
-    os._exit(0)
+    return {**figures, "rtt_ms": _rtt(first.cmd(*_PING, second.IP()))}
 
 
 def _rtt(printed: str) -> float:
@@ -133,9 +142,9 @@ def main() -> None:
     taken: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for _ in range(options.rounds):
         for size in ("small", "large"):
-            topology = getattr(options, size)
-            taken.setdefault(("dcnlab", size), []).append(ours(topology, options.scheme, options.seconds))
-            taken.setdefault(("mininet", size), []).append(stock(topology, options.seconds, options.timeout))
+            topology, seconds = getattr(options, size), options.seconds if size == "small" else 0
+            taken.setdefault(("dcnlab", size), []).append(ours(topology, options.scheme, seconds))
+            taken.setdefault(("mininet", size), []).append(stock(topology, seconds, options.timeout))
     medians = {key: middle(rounds) for key, rounds in taken.items()}
     if options.json:
         print(json.dumps({" ".join(key): value for key, value in medians.items()}))

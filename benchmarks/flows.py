@@ -26,13 +26,17 @@ from dcnlab import Lab
 
 Pair = tuple[str, str]
 #: Who forwards, and the options of the lab.
-SETTINGS = {
-    "user space": {"fast_path": "off"},
-    "relays in kernel": {"fast_path": "on"},
+SETTINGS: dict[str, dict[str, Any]] = {
+    "user space": {"fast_path": "off", "switch_fast_path": "off"},
+    "relays in kernel": {"fast_path": "on", "switch_fast_path": "off"},
     "all in kernel": {"fast_path": "on", "switch_fast_path": "auto"},
 }
 #: iperf3 servers listen from here on, one port per flow.
 _FIRST_PORT = 5300
+_SERVE = """
+iperf3 -s -1 -D -p $0
+until ss -ltnH "sport = :$0" | grep -q .; do sleep 0.01; done
+"""
 _RTT = re.compile(r"= [\d.]+/([\d.]+)/")
 
 
@@ -60,17 +64,24 @@ def relayed(servers: int, group: int, count: int) -> list[Pair]:
     return [(f"h{a}", f"h{(a + group + 1) % servers}") for a in range(0, servers, 2)][:count]
 
 
+def serve(lab: Lab, target: str, port: int) -> None:
+    """Have iperf3 wait for one client; it listens when this returns."""
+    lab.run(target, ["bash", "-c", _SERVE, str(port)])
+
+
 def measure(lab: Lab, pairs: Sequence[Pair], seconds: float) -> Figures:
     """All flows at once, and pings between the first two servers meanwhile."""
     addresses = {node["name"]: node["ipv4"] for node in lab.nodes()}
     for number, (_, target) in enumerate(pairs):
-        lab.run(target, ["iperf3", "-s", "-1", "-D", "-p", str(_FIRST_PORT + number)])
+        serve(lab, target, _FIRST_PORT + number)
 
     def flow(number: int) -> dict[str, Any]:
         source, target = pairs[number]
         argv = ["iperf3", "-c", addresses[target], "-p", str(_FIRST_PORT + number), "-t", f"{seconds:g}", "-J"]
-        done = lab.run(source, argv)
-        end: dict[str, Any] = json.loads(done.stdout)["end"]
+        answer = json.loads(lab.run(source, argv).stdout)
+        if "error" in answer:
+            raise SystemExit(f"iperf3 {source} -> {target}: {answer['error']}")
+        end: dict[str, Any] = answer["end"]
         return end
 
     source, target = pairs[0]

@@ -173,6 +173,8 @@ def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
 
     from topos import mn
 
+    families: dict[str, Any] = vars(mn)["topos"]
+
     name, _, arguments = topology.partition(":")
 
     class Userspace(OVSSwitch):  # type: ignore[misc]
@@ -183,7 +185,7 @@ def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
             super().__init__(name, datapath=kind, failMode="secure", **params)
 
     begun = time.perf_counter()
-    topo = mn.topos[name](*arguments.split(","))
+    topo = families[name](*arguments.split(","))
     net = Mininet(topo=topo, switch=Userspace, controller=None, autoSetMacs=False)
     net.start()
     return time.perf_counter() - begun, net.stop

@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +79,13 @@ def _iperf(address: str, seconds: int) -> float:
 def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
     """Processor load of the switch daemons of a lab without traffic, in per cent of a core."""
     shards.PORTS_PER_SHARD = ports_per_shard
-    daemons = len(_build(MANY, True).shards)
+    started = len(_build(MANY, True).shards)
     time.sleep(2)
     daemons = [process for process in psutil.process_iter(["name"]) if process.info["name"].startswith("ovs")]
     before, begun = _worked(daemons), time.monotonic()
     time.sleep(seconds)
     worked = (_worked(daemons) - before) / (time.monotonic() - begun)
-    return {"daemons": daemons, "idle_percent": round(100 * worked, 1)}
+    return {"daemons": started, "idle_percent": round(100 * worked, 1)}
 
 
 def _build(topology: str, offloads: bool) -> Running:
@@ -141,11 +142,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3, help="seconds per measurement")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    passed = {one.name: in_sandbox(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
-    costs = [
-        in_sandbox(lambda ports=ports: idle(ports, options.seconds))
-        for ports in (shards.PORTS_PER_SHARD, 1 << 20)
-    ]
+    passed = {one.name: in_sandbox(partial(throughput, one, options.seconds)) for one in SETTINGS}
+    costs = [in_sandbox(partial(idle, ports, options.seconds)) for ports in (shards.PORTS_PER_SHARD, 1 << 20)]
     if options.json:
         print(json.dumps({"throughput": passed, "idle": costs}, indent=2))
         return

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from addressing import registry as schemes
-from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
+from benchmarks.relay import AGENT, SCHEME, chain, plain_ends, received, worker
 from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.emulation import launch
 from dcnlab.lab.options.config import LabConfig, resolve
@@ -58,7 +58,7 @@ def _launched(topology: str) -> str:
 
 def relaying(seconds: float = SECONDS) -> str:
     """The profile of one agent that relays small packets."""
-    with chain(1) as lab:
+    with chain(AGENT) as lab:
         plain_ends(lab)
         return from_child(lambda: _relayed(lab, seconds))
 

@@ -165,11 +165,12 @@ def agents_everywhere(lab: ServerNetwork) -> Iterator[None]:
 
 
 LOOP = "plain recv/send loop"
+AGENT = RelayMethod("agent", 1, agents)
 RELAY_METHODS = (
     RelayMethod("kernel ip_forward", 1, kernel),
     RelayMethod(LOOP, 1, loop),
     RelayMethod("the loop with offloads", 1, loop_with_offloads),
-    RelayMethod("agent", 1, agents),
+    AGENT,
     RelayMethod("3 agents in a row", 3, agents),
     RelayMethod("agent, ends too", 1, agents_everywhere),
     RelayMethod("3 agents, ends too", 3, agents_everywhere),

@@ -19,7 +19,7 @@ import uvicorn
 from playwright.sync_api import sync_playwright
 
 from dcnlab.lab.api.listening import at_port
-from dcnlab.lab.api.resources import fabric_json
+from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.view.recording import Recording
 from dcnlab.lab.view.replay import application
 from topos import registry
