@@ -216,6 +216,11 @@ class AgentPool(Child):
         order = {"op": "enable", "protocol": protocol, "arguments": arguments}
         return int(self._answer(self._ask(order), timeout)["count"])
 
+    def watch_carriers(self, timeout: float = _TIMEOUT) -> int:
+        """Have agents that were placed as ``late`` act on their carriers, also on changes since they started;
+        returns how many did not before."""
+        return int(self._answer(self._ask({"op": "watch"}), timeout)["count"])
+
     def initiate(self, protocol: str, node: int, **arguments: Any) -> None:
         """Have server ``node`` start a run of a protocol; ``arguments`` are those of its ``initiate``."""
         self.send({"op": "initiate", "protocol": protocol, "node": node, "arguments": arguments})

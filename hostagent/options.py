@@ -88,11 +88,13 @@ class AgentPlacement:
     configured: bool = False
     #: At which its generation begins: above those of agents that the server had before.
     generation: int = 0
+    #: Whether its carriers are watched only from ``AgentPool.watch_carriers`` on.
+    late: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return them as a JSON object; its keys are text."""
         ports = {str(port): name for port, name in self.ports.items()}
-        more = {"configured": self.configured, "generation": self.generation}
+        more = {"configured": self.configured, "generation": self.generation, "late": self.late}
         return {"node": self.node, "netns": self.netns, "ports": ports, **more}
 
     @classmethod
@@ -100,4 +102,5 @@ class AgentPlacement:
         """Make one from a JSON object."""
         ports = {int(port): name for port, name in value["ports"].items()}
         configured, generation = bool(value.get("configured")), int(value.get("generation", 0))
-        return cls(int(value["node"]), value["netns"], ports, configured, generation)
+        late = bool(value.get("late"))
+        return cls(int(value["node"]), value["netns"], ports, configured, generation, late)

@@ -8,6 +8,7 @@
     bpf_assembler.py  the instructions that programs are written in
     channel.py        JSON objects, one per line, over a stream socket
     child.py          a process of ours and its channel, with a thread that reads
+    descriptors.py    descriptors of another process
     process_exit.py   how a process ended, in words; the end of one that is no child
     secret.py         a secret that one process gives to another
 

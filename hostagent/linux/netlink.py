@@ -21,6 +21,8 @@ _NEWNSID, _GETNSID = 88, 90
 _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
+#: The same group, as a socket joins it later.
+_SOL_NETLINK, _ADD_MEMBERSHIP, _LINKS = 270, 1, 1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
 _IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 5, 16, 26, 28
 _IFLA_LINKINFO, _INFO_KIND, _INFO_DATA, _IFLA_TARGET_NETNSID = 18, 1, 2, 46
@@ -314,11 +316,23 @@ class Netlink(_Socket):
 class CarrierWatch(_Socket):
     """Reports interfaces of this namespace that lose or regain their carrier."""
 
-    def __init__(self) -> None:
-        self.socket = socket.socket(
+    def __init__(self, opened: socket.socket | None = None, listening: bool = True) -> None:
+        """``opened`` was opened so before; one that is not ``listening`` reports nothing yet."""
+        self.socket = opened or socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
         )
-        self.socket.bind((0, _GROUP_LINK))
+        if opened is None:
+            self.socket.bind((0, _GROUP_LINK if listening else 0))
+
+    def listen(self) -> None:
+        """Have the kernel report changes from now on."""
+        self.socket.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, _LINKS)
+
+    def ask(self) -> None:
+        """Ask for all interfaces as they are now: :meth:`events` returns them too."""
+        request = _asking()
+        size = _HEADER.size + len(request)
+        self.socket.send(_HEADER.pack(size, _GETLINK, _REQUEST | _DUMP, 0, 0) + request)
 
     def events(self) -> Iterator[Interface]:
         """The interfaces that have changed since the last call.
@@ -331,9 +345,7 @@ class CarrierWatch(_Socket):
             except BlockingIOError:
                 return
             except OSError:
-                request = _asking()
-                size = _HEADER.size + len(request)
-                self.socket.send(_HEADER.pack(size, _GETLINK, _REQUEST | _DUMP, 0, 0) + request)
+                self.ask()
                 continue
             for kind, body in _messages(data):
                 if kind in (_NEWLINK, _DELLINK):

@@ -263,6 +263,11 @@ class AgentIO:
             if nic is not None:  # one that the host's owner has renamed is not that of the link any more
                 self._handle_link_change(nic.port, interface.up and interface.name == nic.name)
 
+    def lose(self, ports: Sequence[int]) -> None:
+        """The interfaces of these ports are gone."""
+        for port in ports:
+            self._handle_link_change(port, False)
+
     def _handle_link_change(self, port: int, up: bool) -> None:
         (self._ports_down.discard if up else self._ports_down.add)(port)
         if self.agent.handle_link_change(port, up):

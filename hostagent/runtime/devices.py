@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +83,8 @@ class Devices:
     #: Whether the programs of the fast path are attached.
     accelerated: bool = False
     missing: frozenset[int] = frozenset()
+    #: The interface of each other port when the devices were opened.
+    opened: Mapping[int, Interface] = field(default_factory=dict)
     #: The MTU of the TUN device when it was opened.
     mtu: int = _MTU
     #: Whether the host speaks IPv6 as well, and its further IPv4 addresses.
@@ -121,6 +123,7 @@ def open_devices(
     ipv6: bool = False,
     further: tuple[bytes, ...] = (),
     proc: Path = PROC,
+    listening: bool = True,
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
@@ -130,7 +133,7 @@ def open_devices(
     those too that the kernel forwards from the host's own stack.  With ``ipv6`` the host has the IPv6 address
     that contains its IPv4 address, too, if the kernel has IPv6.  ``held`` is a descriptor of the TUN device
     of an agent that has ended, which is used if the host has that device still.  ``proc`` is where settings are
-    written.  Raises OSError.
+    written.  The kernel does not report changes of carriers yet unless ``listening``.  Raises OSError.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         with Netlink() as netlink:
@@ -162,7 +165,8 @@ def open_devices(
             _configure_tun(netlink, tun_index, addresses, smallest, ipv6)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
-            watch, up = _watch(undo, netlink, {port: existing[name] for port, name in ports.items()})
+            nic_of = {port: existing[name] for port, name in ports.items()}
+            watch, opened = _watch(undo, netlink, nic_of, listening)
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
             # A socket for every EtherType would see each packet of the fast path before the kernel forwards it.
@@ -175,13 +179,16 @@ def open_devices(
             nics.append(Nic(port, name, index, first, mtu, tuple(control), sender))
         later = undo.enter_context(Netlink()) if address is None or assignable else None
         undo.pop_all()  # everything is open, and stays open
-    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated, missing, smallest, ipv6, further)
+    up = frozenset(port for port, interface in opened.items() if interface.up)
+    return Devices(
+        tun, tuple(nics), watch, up, later, tun_index, accelerated, missing, opened, smallest, ipv6, further
+    )
 
 
 def _watch(
-    undo: contextlib.ExitStack, netlink: Netlink, nics: Mapping[int, Interface]
-) -> tuple[CarrierWatch, frozenset[int]]:
-    """Watch the carriers of these interfaces until ``undo`` closes; the ports with a carrier now.
+    undo: contextlib.ExitStack, netlink: Netlink, nics: Mapping[int, Interface], listening: bool
+) -> tuple[CarrierWatch, dict[int, Interface]]:
+    """Watch the carriers of these interfaces until ``undo`` closes; the interfaces as they are now.
 
     What was set up just before is not reported: it would wake each of a thousand agents once.  To ask for an
     interface that is starting completes that, which the kernel reports (others take up to a second, and drop
@@ -190,8 +197,9 @@ def _watch(
     for nic in nics.values():
         if not nic.up or nic.starting:
             netlink.await_start(nic.index, _PATIENCE)
-    watch = undo.enter_context(CarrierWatch())  # before they are read, so that no change is missed
-    return watch, frozenset(port for port, nic in nics.items() if netlink.interface(nic.index).up)
+    # Before they are read, so that no change is missed.
+    watch = undo.enter_context(CarrierWatch(listening=listening))
+    return watch, {port: netlink.interface(nic.index) for port, nic in nics.items()}
 
 
 def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[int, int]) -> bool:

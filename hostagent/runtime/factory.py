@@ -84,6 +84,7 @@ class AgentFactory:
             place.netns, place.ports, address, acceleration, options.autoconfigure, options.offloads,
             self._held.get(place.node), 6 in self._scheme.ip_versions,
             tuple(address for address, server in self._further.items() if server == place.node), proc,
+            not place.late,
         )  # fmt: skip
         self._hold(place.node, devices.tun)
         if acceleration is not None and devices.accelerated:

@@ -29,6 +29,7 @@ from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.children import ChildProcess, PendingQuery, change_of_child, run_child, watch_children
 from hostagent.runtime.devices import ranges_excluding
 from hostagent.runtime.factory import AgentFactory
+from hostagent.runtime.late_watch import LateWatch
 from hostagent.runtime.processes import FORK_BATCH, supervisor_count, worker_count
 from hostagent.runtime.worker import Worker, failure_event
 from topos.graph import LinkState
@@ -66,6 +67,8 @@ class Supervisor:
         self._starts: list[set[int]] = []
         #: How often each server's agent was started again.
         self._generations: dict[int, int] = {}
+        #: Whose carriers are watched when the lab says so.
+        self._late: list[LateWatch] = []
         #: What agents that start later are told as well: the protocols that were enabled, and the last pins.
         self._standing: dict[str, Message] = {}
         self._selector = selectors.DefaultSelector()
@@ -115,6 +118,8 @@ class Supervisor:
                 self._query(order, {"event": "enabled", "count": 0})
             case "initiate":
                 self._broadcast(order)
+            case "watch":
+                self._watch_carriers(order)
             case "stats" | "buffers" as what:
                 self._query(order, {"event": what, "agents": {}})
             case "load_balance":
@@ -126,6 +131,16 @@ class Supervisor:
         self._links.write(LinkState(frozenset(order["down"])), order.get("waiting", ()))
         self._factory.invalidate_all()
         self._follow({"op": "follow", "serial": order["serial"], "ordered": "waiting" in order})
+
+    def _watch_carriers(self, order: Message) -> None:
+        """Have the agents that were started late in this respect hear of their carriers from now on."""
+        late, self._late = self._late, []
+        for watch in late:
+            if (lost := watch.begin()) and watch.pid in self._children:
+                message = {"op": "lost", "node": watch.node, "ports": lost}
+                self._broadcast(message, {watch.pid})
+        others = {child.pid for child in self._children.values() if child.supervises}
+        self._query(order, {"event": "watching", "count": len(late)}, others)
 
     def _follow(self, order: Message) -> None:
         """Wake agents only if they have something to do but relay packets by the link state; in an ordered
@@ -210,6 +225,7 @@ class Supervisor:
         with fresh_proc(Path(f"/run/proc-{os.getpid()}")) as proc:  # each supervisor has another process number
             attempts = [self._prepare(place, links, proc) for place in places]
         prepared = [agent_io for agent_io in attempts if agent_io is not None]
+        late = {place.node: place.netns for place in places if place.late}
         per_host = self._options.agents == "host"
         sockets = sum(len(nic.sockets) for agent_io in prepared for nic in agent_io.devices.nics)
         processes = len(prepared) if per_host else worker_count(len(prepared), sockets)
@@ -228,6 +244,7 @@ class Supervisor:
         ]
         for pid, (ours, _), worker, cell in zip(pids, pairs, workers, cells, strict=True):
             self._add_child(ChildProcess(pid, Channel(ours), worker.nodes, cell))
+            self._late += worker.late_watches(pid, late)
             for node in sorted(worker.nodes):  # their devices are open and keep what arrives
                 self._control.send({"event": "ready", "node": node, "pid": pid})
             worker.close()

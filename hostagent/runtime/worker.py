@@ -10,10 +10,11 @@ import os
 import select
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hostagent.linux.channel import Channel, Message
 from hostagent.runtime.agent_io import AgentIO, Handler
+from hostagent.runtime.late_watch import LateWatch
 from hostagent.runtime.progress import STOPPED, discards, milliseconds
 from hostagent.runtime.shared_links import SharedLinkState
 from topos import plugins
@@ -61,6 +62,14 @@ class Worker:
     def nodes(self) -> set[int]:
         """The servers whose agents run here."""
         return set(self._agent_ios)
+
+    def late_watches(self, pid: int, namespaces: Mapping[int, str]) -> list[LateWatch]:
+        """What starts the watches of the agents in these namespaces, which run here in process ``pid``."""
+        return [
+            LateWatch.of(node, pid, namespaces[node], agent_io.devices)
+            for node, agent_io in self._agent_ios.items()
+            if node in namespaces
+        ]
 
     @property
     def descriptors(self) -> set[int]:
@@ -168,6 +177,8 @@ class Worker:
                 for agent_io in self._agent_ios.values():
                     agent_io.enable(message["protocol"], **message["arguments"])
                 self._answer(message, {"event": "enabled", "count": len(agents)})
+            case "lost":
+                self._agent_ios[message["node"]].lose(message["ports"])
             case "initiate":
                 initiator = self._agent_ios.get(message["node"])
                 if initiator is not None:

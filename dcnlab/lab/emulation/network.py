@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from addressing.fields import ipv4, ipv6, mac
@@ -63,7 +64,8 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
         carrying = beside.submit(netns.await_running, list(_ends(running)))
         if running.agents is not None:
             configured = running.part is not None and running.part.configured
-            running.agents.start(placements(fabric, running.servers, configured, running.generation))
+            places = placements(fabric, running.servers, configured, running.generation)
+            running.agents.start(replace(place, late=large) for place in places)
         if large:
             _await_agents(running, clock)
         clock.stage("switches")
@@ -76,6 +78,8 @@ def build_network(running: Running, clock: Stages, guard: tunnels.Guard | None =
         if not large:
             _await_agents(running, clock)
         carrying.result()
+        if running.agents is not None and large:
+            running.agents.watch_carriers(STALL)
     _export(running, guard)
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 

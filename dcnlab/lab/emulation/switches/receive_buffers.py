@@ -15,7 +15,6 @@ its send buffer, so that one slow link would make the daemon drop packets for al
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import select
@@ -31,14 +30,13 @@ from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
+from hostagent.linux import descriptors
 from hostagent.linux.netlink import CarrierWatch, Netlink
 
 #: Bytes asked for per port; the kernel doubles the number for its own bookkeeping.
 SIZE = 8 << 20
 #: Bytes of the send buffer, a bound that the queues of links stay below.
 SEND_SIZE = 512 << 20
-#: The same number on every architecture.
-_PIDFD_GETFD = 438
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 #: What ``getsockname`` says of the socket that sends by all ports.
 _ALL_PORTS = ""
@@ -46,7 +44,6 @@ _IFF_PROMISC = 0x100
 #: Seconds from a change of ports to the first look for new sockets, between looks at most, and until the
 #: last look; after so many seconds without the sockets of all ports the next change is waited for.
 _SOON, _PAUSE, _SETTLED, _GIVE_UP = 0.1, 2.0, 1.0, 60.0
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ReceiveBuffers:
@@ -242,21 +239,15 @@ def _set_size(handle: socket.socket, option: int, size: int) -> None:
 
 def packet_sockets(pid: int) -> Iterator[socket.socket]:
     """Duplicates of a process's packet sockets; raises OSError where that is not permitted."""
-    process = os.pidfd_open(pid)
-    try:
+    with descriptors.of_process(pid) as process:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             if not _is_socket(entry):
                 continue
-            number = _libc.syscall(_PIDFD_GETFD, process, int(entry.name), 0)
-            if number < 0:
-                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-            handle = socket.socket(fileno=number)
+            handle = socket.socket(fileno=descriptors.duplicate(process, int(entry.name)))
             if handle.family == socket.AF_PACKET:
                 yield handle
             else:
                 handle.close()
-    finally:
-        os.close(process)
 
 
 def _is_socket(entry: Path) -> bool:
