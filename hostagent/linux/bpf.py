@@ -12,6 +12,7 @@ import platform
 import signal
 import struct
 import sys
+import time
 
 HASH, ARRAY, PERCPU_ARRAY = 1, 2, 6
 #: Flags of maps: memory for each entry when it is made; the value can be mapped into memory.
@@ -19,6 +20,9 @@ NO_PREALLOC, MMAPABLE = 1, 1 << 10
 _ANY, _NO_EXIST = 0, 1
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
 _SOCKET_FILTER, _SCHED_CLS = 1, 3
+#: Of programs: unaligned accesses are allowed.  Kernels for x86 allow them anyway, except user-mode Linux,
+#: whose verifier does not know that the processor carries them out.  Other processors may not.
+_ANY_ALIGNMENT = 2 if platform.machine() == "x86_64" else 0
 #: The number of bpf(2); other machines are refused.
 _SYSCALLS = {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 _ATTRIBUTES = 128
@@ -26,6 +30,8 @@ _ATTRIBUTES = 128
 _LOG_SIZE = 1 << 18
 #: How often a program is loaded that the kernel did not check to its end, because the process was stopped.
 _ATTEMPTS = 5
+#: Seconds between two ticks of a slow kernel, and for how many of them a full store of entries is waited for.
+_TICK, _TICKS = 0.01, 3
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -50,12 +56,27 @@ def create_map(kind: int, key: int, value: int, entries: int, flags: int = 0) ->
 
 def update(descriptor: int, key: bytes, value: bytes) -> None:
     """Put an entry into a map; BpfError (E2BIG) when the map is full."""
-    _bpf(_MAP_UPDATE, struct.pack("=IxxxxQQQ", descriptor, _address(key), _address(value), _ANY))
+    _put(descriptor, key, value, _ANY)
 
 
 def insert(descriptor: int, key: bytes, value: bytes) -> None:
     """Put a new entry into a map; BpfError (EEXIST) when the key is there already."""
-    _bpf(_MAP_UPDATE, struct.pack("=IxxxxQQQ", descriptor, _address(key), _address(value), _NO_EXIST))
+    _put(descriptor, key, value, _NO_EXIST)
+
+
+def _put(descriptor: int, key: bytes, value: bytes, flags: int) -> None:
+    """Put an entry into a map.  Where it has none preallocated the kernel takes entries from a store of a few,
+    and fills that up soon after: user-mode Linux at its next tick only, so that it may be empty until then."""
+    attributes = struct.pack("=IxxxxQQQ", descriptor, _address(key), _address(value), flags)
+    for left in reversed(range(_TICKS + 1)):
+        try:
+            _bpf(_MAP_UPDATE, attributes)
+        except BpfError as error:
+            if error.errno != errno.ENOMEM or not left:
+                raise
+            time.sleep(_TICK)
+        else:
+            return
 
 
 def read(descriptor: int, key: bytes, size: int) -> bytes:
@@ -84,12 +105,13 @@ def load_socket_filter(code: bytes) -> int:
 def _load(kind: int, code: bytes) -> int:
     licence = ctypes.create_string_buffer(b"Apache-2.0")
     head = (kind, len(code) // 8, _address(code), ctypes.addressof(licence))
+    tail = (0, _ANY_ALIGNMENT)  # the kernel's version does not matter
     try:
-        return _checked(struct.pack("=IIQQIIQ", *head, 0, 0, 0))
+        return _checked(struct.pack("=IIQQIIQII", *head, 0, 0, 0, *tail))
     except BpfError as error:
         log = ctypes.create_string_buffer(_LOG_SIZE)
         try:
-            return _checked(struct.pack("=IIQQIIQ", *head, 1, _LOG_SIZE, ctypes.addressof(log)))
+            return _checked(struct.pack("=IIQQIIQII", *head, 1, _LOG_SIZE, ctypes.addressof(log), *tail))
         except BpfError:
             lines = log.value.decode(errors="replace").strip().splitlines()
             reason = lines[-2] if len(lines) > 1 else error.strerror

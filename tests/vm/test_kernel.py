@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor.checks import examine
+from hostagent.linux import bpf
 from tests import private_openvswitch
 from tests.lab.measurement.test_multipath import carried
 from tests.lab.switches.test_checksum_matrix import OURS, address, exchange, tunnel, wrong_checksums
@@ -62,6 +65,28 @@ def test_tcp_crosses_a_relay() -> None:
         received = lab.iperf("h0", "h3", seconds=1).mbps * 1e6 / 8
         assert received > 0
         assert sum(carried(lab)) - sum(before) > 0.9 * 4 * received  # two links to the relay, two from it
+
+
+def test_a_map_takes_many_entries_in_a_row() -> None:
+    """This kernel fills up its store of entries at its ticks only."""
+    table = bpf.create_map(bpf.HASH, 4, 4, 1000, bpf.NO_PREALLOC)
+    try:
+        keys = [struct.pack("=I", number) for number in range(1000)]
+        for key in keys:
+            bpf.insert(table, key, key)
+        assert [bpf.read(table, key, 4) for key in keys] == keys
+    finally:
+        os.close(table)
+
+
+def test_the_kernel_relays_between_kernel_switches() -> None:
+    with Lab("bcube:2,1", "brp", fast_path="on") as lab:
+        assert lab.pingall().lost == []
+        lab.iperf("h0", "h3", seconds=1)
+        servers = lab.stats().servers.values()
+        assert sum(one["relayed"] for one in servers) > 0
+        every = sum(one[key] for one in servers for key in ("relayed", "delivered", "originated"))
+        assert sum(one["by kernel"] for one in servers) > every / 2
 
 
 def test_delay_adds_up_over_the_links() -> None:

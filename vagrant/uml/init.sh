@@ -14,7 +14,7 @@ esac
 mkdir -p /run/home /run/modules/lib/modules /dev/shm
 mount -t tmpfs shm /dev/shm
 ln -s /usr/lib/uml/modules/* /run/modules/lib/modules/
-for module in openvswitch sch_netem sch_htb veth tun vxlan; do
+for module in openvswitch sch_netem sch_htb sch_ingress cls_bpf veth tun vxlan; do
     modprobe -d /run/modules "$module" || echo "no module $module"
 done
 ip link set lo up
