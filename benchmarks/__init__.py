@@ -18,6 +18,7 @@ forms.py        vectorised forms of schemes, compared with evaluation without th
 hashing.py      completion times of hashed flows in a lab, beside those offline
 install.py      installation of flow entries, compared with ovs-ofctl
 isolate.py      launch and programs in hosts, with and without isolation
+kernel.py       1 to 64 streams over kernel switches, compared with stock Mininet; boots a kernel that has them
 launch.py       launch and stop, compared with stock Mininet
 ns3.py          a stream while a link fails, compared with ns-3
 openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle

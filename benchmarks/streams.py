@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -35,6 +36,7 @@ MODES: dict[str, dict[str, Any]] = {
     "default": {},
     "all in kernel": {"fast_path": "auto", "switch_fast_path": "auto"},
 }
+HEADS = ("Mb/s", "ratio", "fairness", "retransmits", "RTT ms")
 _PORT = 5300
 _SERVE = f"""
 iperf3 -s -1 -D -p {_PORT}
@@ -43,7 +45,17 @@ until ss -ltnH "sport = :{_PORT}" | grep -q .; do sleep 0.01; done
 _RTT = re.compile(r"= [\d.]+/([\d.]+)/")
 
 
-def measure(lab: Lab, source: str, target: str, streams: int, seconds: float) -> Figures:
+class Hosts(Protocol):
+    """What runs programs in its hosts: a lab, or what stands for one."""
+
+    def nodes(self) -> Sequence[Any]:
+        """Name and address of each, under ``name`` and ``ipv4``."""
+
+    def run(self, name: str, argv: Sequence[str], /) -> subprocess.CompletedProcess[str]:
+        """Run a command there, and wait for it."""
+
+
+def measure(lab: Hosts, source: str, target: str, streams: int, seconds: float) -> Figures:
     """So many streams at once, and pings beside them."""
     address = next(node["ipv4"] for node in lab.nodes() if node["name"] == target)
     lab.run(target, ["bash", "-c", _SERVE])
@@ -81,6 +93,14 @@ def run(streams: Sequence[int], seconds: float, rounds: int) -> dict[tuple[str, 
     return {key: median(figures) for key, figures in taken.items()}
 
 
+def cells(one: Figures, fewest: Figures) -> tuple[str, ...]:
+    """What stands under :data:`HEADS`; ``fewest`` are the figures of the fewest streams."""
+    return (
+        f"{one.total:,.0f}", f"{one.total / fewest.total:.2f}", f"{one.fairness:.3f}",
+        f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}",
+    )  # fmt: skip
+
+
 def main() -> None:
     """Measure, and print a table or JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks streams", description=__doc__.split("\n")[0])
@@ -94,15 +114,9 @@ def main() -> None:
     if wanted.json:
         print(json.dumps({" ".join(map(str, key)): asdict(one) for key, one in figures.items()}, indent=2))
         return
-    table = Table(
-        "path", "forwarding", "streams", "Mb/s", "ratio", "fairness", "retransmits", "RTT ms", box=None
-    )
+    table = Table("path", "forwarding", "streams", *HEADS, box=None)
     for (path, mode, count), one in figures.items():
-        ratio = one.total / figures[path, mode, streams[0]].total
-        table.add_row(
-            path, mode, str(count), f"{one.total:,.0f}", f"{ratio:.2f}", f"{one.fairness:.3f}",
-            f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}",
-        )  # fmt: skip
+        table.add_row(path, mode, str(count), *cells(one, figures[path, mode, streams[0]]))
     Console(width=100).print(table)
 
 
