@@ -53,6 +53,16 @@ def classifier(maps: Descriptors) -> bytes:
         a.load(WORD, R1, R7, noted)
         a.load(WORD, R2, R6, field)
         a.jump("not handled", R1, "!=", R2)
+    carry_out(a, maps)
+    a.label("not handled")
+    a.exit(NOT_HANDLED)
+    return a.assemble()
+
+
+def carry_out(a: Assembler, maps: Descriptors) -> None:
+    """Do with the frame of R6 what the note at R7 says, whose first number is in R8; ends the program.
+
+    ``not handled`` is for what cannot be done."""
     _change_tag(a)
     _decrement(a)
     a.load(WORD, R1, R7, FLAGS_AT)
@@ -67,9 +77,6 @@ def classifier(maps: Descriptors) -> bytes:
     _send_copies(a, maps)
     a.label("dropped")
     a.exit(DROPPED)
-    a.label("not handled")
-    a.exit(NOT_HANDLED)
-    return a.assemble()
 
 
 def _change_tag(a: Assembler) -> None:

@@ -63,6 +63,16 @@ def socket_filter(maps: Descriptors) -> bytes:
     a.set(R6, "=", R1)
     a.load(WORD, R2, R6, PACKET_TYPE)
     a.jump("nothing", R2, "==", _OUTGOING)
+    look_up(a, maps)
+    a.label("nothing")
+    a.exit(NOTHING)
+    a.label("everything")
+    a.exit(EVERYTHING)
+    return a.assemble()
+
+
+def look_up(a: Assembler, maps: Descriptors) -> None:
+    """R7 = the slot, with a note of where the frame of R6 goes; ``everything`` is for what has no entry."""
     a.store(WORD, FP, NUMBER, 0)
     a.look_up(maps.slots, NUMBER, "everything")
     a.set(R7, "=", R0)
@@ -72,11 +82,6 @@ def socket_filter(maps: Descriptors) -> bytes:
     _find_entry(a, maps)
     _choose(a, maps)
     _note(a)
-    a.label("nothing")
-    a.exit(NOTHING)
-    a.label("everything")
-    a.exit(EVERYTHING)
-    return a.assemble()
 
 
 def _load_bytes(a: Assembler, at: int, to: int, size: int) -> None:
