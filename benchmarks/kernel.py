@@ -5,22 +5,24 @@
 Runs here if this kernel has the datapath, as root; otherwise in user-mode Linux, which it boots (package
 user-mode-linux; vagrant/uml/run.sh) and which has one processor.  The streams run between two servers of one
 switch, and in dcnlab by a relaying server as well: Mininet's hosts do not relay.  Stock Mininet has learning
-switches and no controller; dcnlab has its controller, and where servers relay an agent in each.  The programs
-take turns in each round, from the last to the first in every other one.  Printed per case, medians of the
-rounds: as ``python -m benchmarks streams`` prints them, and the rate as a multiple of Mininet's.
+switches and no controller; dcnlab has its controller, and where servers relay an agent in each.  All networks
+exist at the same time, and take turns of one measurement each, from the last to the first in every other round.
+Printed per case, medians of the rounds: as ``python -m benchmarks streams`` prints them, and the rate as a
+multiple of Mininet's.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,8 +45,6 @@ LABS: dict[str, tuple[str, str, dict[str, Any], dict[str, tuple[str, str]]]] = {
     "dcnlab --fast-path": ("bcube:2,1", "brp", {"fast_path": "on"}, _RELAYING),
     "dcnlab, no agents": ("leafspine:1,1,2", "ecmp", {}, {_NEAR: ("h0", "h1")}),
 }
-#: Seconds for stock Mininet's part of a round.
-_TIMEOUT = 600.0
 
 #: By path, program and number of streams.
 Rows = dict[tuple[str, str, int], Figures]
@@ -66,60 +66,67 @@ class MininetHosts:
         return subprocess.CompletedProcess(argv, code, out, error)
 
 
-def ours(program: str, counts: Sequence[int], seconds: float) -> Rows:
-    """The figures of a lab."""
-    topology, scheme, options, paths = LABS[program]
-    with Lab(topology, scheme, datapath="kernel", **options) as lab:
-        return {
-            (path, program, count): streams.measure(lab, *ends, count, seconds)
-            for path, ends in paths.items()
-            for count in counts
-        }
+@contextlib.contextmanager
+def stock() -> Iterator[Callable[[str, int, float], Figures]]:
+    """Stock Mininet in a process and a sandbox of its own: what measures there."""
+    argv = [sys.executable, "-m", "benchmarks.kernel", "--inside"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT) as child:
+        asked, answers = child.stdin, child.stdout
+        assert asked is not None
+        assert answers is not None
+
+        def measure(path: str, count: int, seconds: float) -> Figures:
+            print(json.dumps([*_RELAYING[path], count, seconds]), file=asked, flush=True)
+            return Figures(**json.loads(answers.readline()))
+
+        yield measure
+        asked.close()
 
 
-def stock(counts: Sequence[int], seconds: float) -> Rows:
-    """The figures of stock Mininet, in a process and a sandbox of its own."""
-    argv = [sys.executable, "-m", "benchmarks.kernel", "--inside", *_options(counts, seconds)]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, timeout=_TIMEOUT, cwd=_ROOT)
-    return _read(json.loads(done.stdout.splitlines()[-1]))
-
-
-def inside(counts: Sequence[int], seconds: float) -> None:
-    """Print the figures of stock Mininet, and end."""
+def inside() -> None:
+    """Stock Mininet: for each line that asks for figures print them; end with the last."""
     enter_sandbox()
-    topology = next(iter(LABS.values()))[0]
     with contextlib.redirect_stdout(sys.stderr):
-        _, stop = launch.bare_mininet(topology)
+        _, stop = launch.bare_mininet(next(iter(LABS.values()))[0])
         net: Any = getattr(stop, "__self__")  # noqa: B009
         for switch in net.switches:
             switch.dpctl("add-flow", "actions=NORMAL")
-        hosts = MininetHosts(net)
-        first, second = _RELAYING[_NEAR]
-        hosts.run(first, ["ping", "-q", "-c", "1", "-W", "20", net.get(second).IP()])
-        rows = {
-            (_NEAR, _MININET, count): streams.measure(hosts, first, second, count, seconds) for count in counts
-        }
-    print(json.dumps(_written(rows)), flush=True)
+    hosts = MininetHosts(net)
+    for line in sys.stdin:
+        print(json.dumps(asdict(streams.measure(hosts, *json.loads(line)))), flush=True)
     os._exit(0)  # the sandbox ends with this process, and the network with the sandbox
 
 
 def run(counts: Sequence[int], seconds: float, rounds: int) -> Rows:
-    """The medians of all rounds."""
-    taken: dict[tuple[str, str, int], list[Figures]] = {}
-    programs = [_MININET, *LABS]
-    for number in range(rounds):
-        for program in programs if number % 2 == 0 else reversed(programs):
-            rows = stock(counts, seconds) if program == _MININET else ours(program, counts, seconds)
-            for key, one in rows.items():
-                taken.setdefault(key, []).append(one)
-    order = [(path, program) for path in _RELAYING for program in programs]
-    return {key: median(taken[key]) for key in sorted(taken, key=lambda key: (order.index(key[:2]), key[2]))}
+    """The medians of all rounds; all networks exist at the same time, and each measurement has its turn."""
+    with contextlib.ExitStack() as networks:
+        measured = networks.enter_context(stock())
+        turns: list[tuple[str, str, Callable[[int], Figures]]] = [
+            (_NEAR, _MININET, lambda count: measured(_NEAR, count, seconds))
+        ]
+        for program, (topology, scheme, options, paths) in LABS.items():
+            lab = networks.enter_context(Lab(topology, scheme, datapath="kernel", **options))
+            for path, ends in paths.items():
+                turns.append((path, program, functools.partial(_measure, lab, ends, seconds)))
+        turns.sort(key=lambda turn: [*_RELAYING].index(turn[0]))
+        taken: dict[tuple[str, str, int], list[Figures]] = {
+            (path, program, count): [] for path, program, _ in turns for count in counts
+        }
+        for number in range(rounds):
+            for count in counts:
+                for path, program, turn in turns if number % 2 == 0 else reversed(turns):
+                    taken[path, program, count].append(turn(count))
+    return {key: median(figures) for key, figures in taken.items()}
+
+
+def _measure(lab: Lab, ends: tuple[str, str], seconds: float, count: int) -> Figures:
+    return streams.measure(lab, *ends, count, seconds)
 
 
 def in_virtual_machine(counts: Sequence[int], seconds: float, rounds: int) -> dict[str, Any]:
     """What this benchmark answers in user-mode Linux; its own files are the machine's."""
-    argv = [sys.executable, "-m", "benchmarks.kernel", "--json", "--rounds", str(rounds)]
-    command = shlex.join([*argv, *_options(counts, seconds)])
+    options = ["--streams", ",".join(map(str, counts)), "--seconds", f"{seconds:g}", "--rounds", f"{rounds}"]
+    command = shlex.join([sys.executable, "-m", "benchmarks.kernel", "--json", *options])
     script = ["bash", str(_ROOT / "vagrant" / "uml" / "run.sh"), command]
     done = subprocess.run(script, stdout=subprocess.PIPE, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"kernel"')]
@@ -127,10 +134,6 @@ def in_virtual_machine(counts: Sequence[int], seconds: float, rounds: int) -> di
         raise SystemExit("\n".join(["user-mode Linux:", *done.stdout.splitlines()[-20:]]))
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer | {"kernel": f"user-mode {answer['kernel']}"}
-
-
-def _options(counts: Sequence[int], seconds: float) -> list[str]:
-    return ["--streams", ",".join(map(str, counts)), "--seconds", f"{seconds:g}"]
 
 
 def _written(rows: Rows) -> list[dict[str, Any]]:
@@ -168,7 +171,7 @@ def main() -> None:
     wanted = parser.parse_args()
     counts = [int(count) for count in wanted.streams.split(",")]
     if wanted.inside:
-        inside(counts, wanted.seconds)
+        inside()
     if openvswitch.kernel_datapath():
         rows = run(counts, wanted.seconds, wanted.rounds)
         machine = {"kernel": f"Linux {platform.release()}", "processors": os.cpu_count()}
