@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 #: The same number on every architecture.
 _PIDFD_GETFD = 438
@@ -28,3 +30,23 @@ def duplicate(process: int, number: int) -> int:
     if own < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return own
+
+
+def sockets(pid: int, family: int) -> Iterator[socket.socket]:
+    """Duplicates of a process's sockets of a family; raises OSError where that is not permitted."""
+    with of_process(pid) as process:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            if not _is_socket(entry):
+                continue
+            handle = socket.socket(fileno=duplicate(process, int(entry.name)))
+            if handle.family == family:
+                yield handle
+            else:
+                handle.close()
+
+
+def _is_socket(entry: Path) -> bool:
+    try:
+        return os.readlink(entry).startswith("socket:")
+    except FileNotFoundError:  # closed since the folder was listed
+        return False

@@ -21,14 +21,13 @@ from controller.rules import Rule
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.answering import behind
-from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
 from dcnlab.lab.emulation.switches.rows import Bridge
 from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath import entries, monitor
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from dcnlab.lab.switchpath.monitor import Entry, Key, Monitor
-from hostagent.linux import bpf
+from hostagent.linux import bpf, descriptors
 from hostagent.linux.netlink import Netlink
 from hostagent.options import FastPathMode
 
@@ -81,7 +80,7 @@ class SwitchFastPath:
             for name, port in switch.bridge.ports
         }
         netns.inside(shard.netns, partial(self._maps.attach, own.values()))
-        for handle in packet_sockets(daemon_of(shard)):
+        for handle in descriptors.sockets(shard.daemon, socket.AF_PACKET):
             with handle:
                 if handle.getsockname()[0] in own:
                     self._maps.attach_filter(handle)

@@ -16,4 +16,5 @@ export.py           sFlow and IPFIX
 export_away.py      the same to collectors on another machine
 receive_buffers.py  larger buffers of ports in user space
 allocator.py        the memory allocator of the daemons
+notifications.py    what the daemons hear of interfaces
 """

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dcnlab.lab.emulation import waiting
 from dcnlab.lab.emulation.namespaces import netns
-from dcnlab.lab.emulation.switches import allocator, appctl, ovsdb, rows
+from dcnlab.lab.emulation.switches import allocator, appctl, notifications, ovsdb, rows
 from dcnlab.lab.emulation.switches.ovsdb import Operation
 from dcnlab.lab.emulation.switches.shards import ROOT, Shard
 from dcnlab.lab.errors import LabError
@@ -119,14 +119,11 @@ def prepare(
         "max-revalidator": str(revalidation(shards)),
         "stats-update-interval": str(_ROLES_MS if len(controllers) > 1 else _STATISTICS_MS),
     }
-    files, early = _tls(tls or {}), starts_early(shards)
-    starting = _begin(_daemons(shards)) if early else []
+    files = _tls(tls or {})
+    starting = _begin(_daemons(shards)) if starts_early(shards) else []
     _transact(
         shards,
-        lambda shard: [
-            rows.create(shard.bridges, datapath, versions, settings, files, learning),
-            *([] if early else [rows.wire(shard.bridges, controllers)]),
-        ],
+        lambda shard: [rows.create(shard.bridges, datapath, versions, settings, files, learning)],
         DAEMONS[:1],
     )
     return starting
@@ -153,19 +150,18 @@ def start_switches(
     shards: Sequence[Shard], starting: Sequence[waiting.Process], controllers: Sequence[str] = ()
 ) -> None:
     """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
-    databases = DAEMONS[:1]
-    if starts_early(shards):
-        waiting.finish(starting, _watched(shards, databases))
-        _transact(
-            shards,
-            lambda shard: [
-                [*rows.wire(shard.bridges, controllers), rows.number(_WIRED)],
-                [rows.applied(_WIRED)],
-            ],
-            DAEMONS,
-        )
-    else:
-        waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
+    if not starts_early(shards):
+        starting = _begin(_daemons(shards))
+    waiting.finish(starting, _watched(shards, DAEMONS[:1]))
+    notifications.of_own_namespace(shards)
+    _transact(
+        shards,
+        lambda shard: [
+            [*rows.wire(shard.bridges, controllers), rows.number(_WIRED)],
+            [rows.applied(_WIRED)],
+        ],
+        DAEMONS,
+    )
 
 
 def end_probes(shards: Sequence[Shard]) -> None:
@@ -222,6 +218,7 @@ def restart(shard: Shard, program: str) -> None:
     """
     databases = DAEMONS[:1] if program == "ovs-vswitchd" else ()
     waiting.finish(_begin([_daemon(shard, program)]), _watched([shard], databases))
+    notifications.of_own_namespace([shard])
 
 
 def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:

@@ -15,16 +15,14 @@ its send buffer, so that one slow link would make the daemon drop packets for al
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
@@ -86,7 +84,7 @@ class ReceiveBuffers:
 
     def _enlarge(self, shard: Shard) -> None:
         try:
-            pid = daemon_of(shard)
+            pid = shard.daemon
             sizes = enlarge(pid, self._size)
             if self._queues and _ALL_PORTS not in sizes:  # a daemon opens it when it first sends
                 with contextlib.suppress(LabError):
@@ -133,14 +131,6 @@ class ReceiveBuffers:
                     one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
 
 
-def daemon_of(shard: Shard) -> int:
-    """The process that switches; OSError before it has started."""
-    text = (shard.rundir / "ovs-vswitchd.pid").read_text()
-    if not text.strip():
-        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
-    return int(text)
-
-
 @dataclass
 class _WatchedShard:
     """The ports of a shard, and when their sockets are looked at next (0: after the next change)."""
@@ -177,7 +167,7 @@ class _WatchedShard:
         if self.daemon >= 0:
             return False
         with contextlib.suppress(OSError):  # the next one has not started yet
-            self.daemon = os.pidfd_open(daemon_of(self.shard))
+            self.daemon = os.pidfd_open(self.shard.daemon)
         return self.daemon >= 0
 
     def note_end(self, now: float) -> None:
@@ -219,7 +209,7 @@ def enlarge(pid: int, size: int = SIZE) -> dict[str, int]:
     Raises OSError where the kernel or its security policy forbids access, or the process has ended.
     """
     sizes = {}
-    for handle in packet_sockets(pid):
+    for handle in descriptors.sockets(pid, socket.AF_PACKET):
         with handle:
             name = handle.getsockname()[0]
             option, wanted = (socket.SO_RCVBUF, size) if name != _ALL_PORTS else (socket.SO_SNDBUF, SEND_SIZE)
@@ -235,23 +225,3 @@ def _set_size(handle: socket.socket, option: int, size: int) -> None:
         handle.setsockopt(socket.SOL_SOCKET, force, size)
     except PermissionError:  # not root: as much as net.core.rmem_max or wmem_max allows
         handle.setsockopt(socket.SOL_SOCKET, option, size)
-
-
-def packet_sockets(pid: int) -> Iterator[socket.socket]:
-    """Duplicates of a process's packet sockets; raises OSError where that is not permitted."""
-    with descriptors.of_process(pid) as process:
-        for entry in Path(f"/proc/{pid}/fd").iterdir():
-            if not _is_socket(entry):
-                continue
-            handle = socket.socket(fileno=descriptors.duplicate(process, int(entry.name)))
-            if handle.family == socket.AF_PACKET:
-                yield handle
-            else:
-                handle.close()
-
-
-def _is_socket(entry: Path) -> bool:
-    try:
-        return os.readlink(entry).startswith("socket:")
-    except FileNotFoundError:  # closed since the folder was listed
-        return False

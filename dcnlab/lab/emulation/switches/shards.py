@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Sequence
@@ -48,6 +49,14 @@ class Shard:
         """Environment variables with which the ovs-* programs use this shard."""
         folder = str(self.rundir)
         return {**os.environ, "OVS_RUNDIR": folder, "OVS_DBDIR": folder, "OVS_LOGDIR": folder}
+
+    @property
+    def daemon(self) -> int:
+        """The process that switches; OSError before it has started."""
+        text = (self.rundir / "ovs-vswitchd.pid").read_text()
+        if not text.strip():
+            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+        return int(text)
 
     @property
     def database(self) -> Path:
