@@ -19,8 +19,8 @@ from controller.openflow import encode
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.openvswitch import DAEMONS
-from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
 from dcnlab.lab.emulation.switches.shards import Shard
+from hostagent.linux import descriptors
 
 #: What starts the daemons, before a network without them replaces it.
 _START = openvswitch.start_switches
@@ -74,7 +74,7 @@ def _hand_over(net: Bridgeless, shard: Shard) -> None:
     Its sockets get the filter first, and its tables are empty until then.  The program at the interfaces looks
     up itself until the classifier is in its place, which carries out what the filter has noted.
     """
-    for handle in packet_sockets(daemon_of(shard)):
+    for handle in descriptors.sockets(shard.daemon, socket.AF_PACKET):
         with handle:
             net.maps.attach_filter(handle)
     switches = {net.fabric.index(bridge.name): bridge.name for bridge in shard.bridges}
