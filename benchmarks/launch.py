@@ -1,7 +1,7 @@
 """Launch and stop: dcnlab compared with stock Mininet, on the same topology and kind of switch.
 
     python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1 bcube:8,3] [--scheme brp] [--no-stock]
-        [--json]
+        [--agents host,workers] [--whole] [--json]
 
 The networks alone (hosts, links, switches with their ports, Mininet's objects) are built in
 sandboxes, as a lab has.  Stock Mininet uses its batch mode, with Open vSwitch already running;
@@ -10,7 +10,8 @@ controller with acknowledged tables, agents that are ready, and the first ping; 
 restored several times.  Shown is the round in the middle by its launch.  ``cpu_s`` is the processor time of
 all the lab's processes until the first ping, which depends less on what else runs than ``launch_s``.
 ``plan`` is what `dcnlab plan` says beforehand; its memory includes the kernel's, so it is compared with the
-machine's free memory before and after.
+machine's free memory before and after.  With several values of ``--agents`` there is a row for each; with
+``--whole`` nothing else.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.options.config import LabConfig, resolve
 from hostagent.linux import mounts
+from hostagent.options import Mode
 from topos import registry
 from topos.fabric import Fabric
 
@@ -47,17 +50,19 @@ MIN_ROUNDS, MAX_ROUNDS, TIME_BUDGET = 3, 5, 60.0
 CHANGES = 5
 #: Servers up to which stock Mininet is measured as well.
 STOCK_SERVERS = 1024
+#: The rows of whole labs, by how their agents run.
+_WHOLE: dict[Mode, str] = {"host": "whole lab", "workers": "workers"}
 #: Seconds in which the kernel removes the namespaces of the previous network.
 SETTLE = 2.0
 
 
-def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
+def ours(topology: str, scheme: str = "wmgr", agents: Mode = "host") -> dict[str, Any]:
     """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab; milliseconds
     until it has converged on a failed and a restored link."""
     fabric = registry.fabric(topology)
     time.sleep(SETTLE)
     free, begun = psutil.virtual_memory().available, time.perf_counter()
-    lab = Lab(topology, scheme).start()
+    lab = Lab(topology, scheme, agents=agents).start()
     assert lab.ping("h0", f"h{fabric.servers - 1}").held
     first_ping = time.perf_counter() - begun
     processes = _processes(lab)
@@ -77,8 +82,8 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
         "idle_cpu_percent": idle,
         "processes": len(processes),
         **changes,
-        "plan_mb": capacity.memory_needed(fabric) >> 20,
-        "plan_cpu_s": round(capacity.processor_seconds(fabric), 1),
+        "plan_mb": capacity.memory_needed(fabric, agents) >> 20,
+        "plan_cpu_s": round(capacity.processor_seconds(fabric, agents), 1),
         "stages": lab.stages,
     }
 
@@ -219,7 +224,12 @@ def run_inside(what: str, topology: str) -> None:
 
 def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """A row of figures for each method."""
-    rows = {"dcnlab, whole lab": middle(repeated(lambda: ours(topology, options.scheme)))}
+    rows = {
+        f"dcnlab, {_WHOLE[mode]}": middle(repeated(partial(ours, topology, options.scheme, mode)))
+        for mode in options.agents.split(",")
+    }
+    if options.whole:
+        return rows
     stock = not options.no_stock and registry.parse(topology).counts()[0] <= STOCK_SERVERS
     contestants = ["dcnlab", "mininet"] if stock else ["dcnlab"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
@@ -259,8 +269,9 @@ def show(topology: str, rows: dict[str, dict[str, Any]]) -> None:
     print(topology)
     for who, figures in rows.items():
         print(f"  {who:18}", "  ".join(f"{k} {v}" for k, v in figures.items() if k != "stages"))
-    print("  stages            ", rows["dcnlab, whole lab"]["stages"])
-    stock, mine = rows.get("mininet, network", {}), rows["dcnlab, network"]
+        if "stages" in figures:
+            print("  stages            ", figures["stages"])
+    stock, mine = rows.get("mininet, network", {}), rows.get("dcnlab, network", {})
     if stock.get("launch_s") and mine.get("launch_s"):
         for key in ("launch_s", "best_launch_s", "stop_s"):
             print(f"  {key}, network: mininet / dcnlab = {stock[key] / max(mine[key], 1e-3):.1f}")
@@ -271,6 +282,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
     parser.add_argument("--scheme", default="wmgr", help="of the whole labs")
+    parser.add_argument("--agents", default="host", help="how agents run: host, workers or both")
+    parser.add_argument("--whole", action="store_true", help="only whole labs")
     parser.add_argument("--no-stock", action="store_true")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for a bare network")
     parser.add_argument("--inside", choices=("mininet", "dcnlab"), help=argparse.SUPPRESS)

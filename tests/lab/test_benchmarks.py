@@ -21,7 +21,7 @@ SMALL = {
     "hashing --rounds 1": "mean",
     "impair --seconds 1": "htb",
     "isolate bcube:2,1": "isolated",
-    "launch bcube:2,1": "dcnlab, network",
+    "launch bcube:2,1 --agents host,workers": "dcnlab, network",
     "machines bcube:2,1 --machines 1,2 --no-stock": "links_cut",
     "openvswitch --seconds 1": "segments",
     "parts bcube:2,1 --seconds 1 --changes 1": "ovs-vswitchd",
