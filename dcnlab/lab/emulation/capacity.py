@@ -38,11 +38,12 @@ _FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT = 64, 4, 4
 #: Processes and threads: of any lab, of an Open vSwitch, of the controller per switch.
 _TASKS, _TASKS_PER_SHARD, _TASKS_PER_SWITCH = 64, 8, 2
 #: Seconds of processor time of a launch, fitted to 13 labs of 4 to 4,096 servers on one machine, within 15 %:
-#: of any lab, of a server, of an agent's process, of a port at a switch.  Two costs grow faster than labs: the
-#: kernel offers each change of a port to all agents, and an Open vSwitch looks at all its bridges for a port.
+#: of any lab, of a server, of an agent's process, of a port at a switch.  Two costs grow faster than labs, and
+#: were fitted again to five labs, on a machine 2.3 times as slow: an agent's process takes longer to start the
+#: more a lab has of them and of ports, and an Open vSwitch looks at all its bridges for a port.
 #: A flow entry takes 0.1 ms more, which matters where each switch has one for each host.
 _CPU, _CPU_PER_SERVER, _CPU_PER_AGENT_PROCESS, _CPU_PER_SWITCH_PORT = 1.0, 1e-3, 1.3e-3, 1e-3
-_CPU_PER_AGENT_AND_PORT, _CPU_PER_SWITCH_PORT_AND_BRIDGE = 0.16e-6, 73e-6
+_CPU_PER_AGENT_AND_PORT, _CPU_PER_SWITCH_PORT_AND_BRIDGE = 0.11e-6, 30e-6
 
 
 _MEMORY, _OPEN_FILES = "memory", "open files of one program"
@@ -97,7 +98,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     """Estimate the processor time of a launch of this fabric, or of some of its nodes, over all cores."""
     chosen = _chosen(fabric, nodes)
     ports, servers = _ports(fabric)[chosen], int((chosen < fabric.servers).sum())
-    watching = servers if fabric.relaying else 0
+    alone = servers if fabric.relaying and agents == "host" else 0
     switches, shards = len(chosen) - servers, _shards(fabric, chosen.tolist())
     switch_ports = float(ports[chosen >= fabric.servers].sum())
     bridges = switches / shards if shards else 0.0
@@ -105,7 +106,7 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     return (
         _CPU
         + float(seconds[chosen].sum())
-        + watching * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
+        + alone * float(ports.sum()) * _CPU_PER_AGENT_AND_PORT
         + switch_ports * bridges * _CPU_PER_SWITCH_PORT_AND_BRIDGE
     )
 
