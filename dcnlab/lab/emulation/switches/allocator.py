@@ -7,12 +7,14 @@ its own records between them, so that each takes memory at once; jemalloc keeps 
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 #: The Debian package of the library, and the library's file.
 PACKAGE, _NAME = "libjemalloc2", "libjemalloc.so.2"
-#: Where distributions have it: Debian's family, Fedora's, Arch and Alpine, and what an administrator built.
-_FOLDERS = ("/usr/lib/*-linux-*", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+#: Where distributions have it: Debian's family (beside that of other processors), Fedora's, Arch and Alpine,
+#: and what an administrator built.
+_FOLDERS = (f"/usr/lib/{platform.machine()}-linux-*", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 #: One pool for all threads of a daemon: nearly all is done by one of them.
 _SETTINGS = "narenas:1"
 
