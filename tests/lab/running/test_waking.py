@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches import shards as sharding
 from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.emulation.switches.waking import woken
 
@@ -20,7 +20,7 @@ _PATIENCE = 60.0
 @pytest.fixture
 def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Shard, ...]:
     """Two shards on two processors, the first without a daemon."""
-    monkeypatch.setattr(openvswitch, "ROOT", tmp_path)
+    monkeypatch.setattr(sharding, "ROOT", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     return (Shard(0, ()), Shard(1, ()))
 
