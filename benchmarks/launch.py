@@ -1,7 +1,7 @@
 """Launch and stop: dcnlab compared with stock Mininet, on the same topology and kind of switch.
 
     python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1 bcube:8,3] [--scheme brp] [--no-stock]
-        [--agents host,workers] [--whole] [--json]
+        [--agents auto,host,workers] [--whole] [--json]
 
 The networks alone (hosts, links, switches with their ports, Mininet's objects) are built in
 sandboxes, as a lab has.  Stock Mininet uses its batch mode, with Open vSwitch already running;
@@ -51,12 +51,12 @@ CHANGES = 5
 #: Servers up to which stock Mininet is measured as well.
 STOCK_SERVERS = 1024
 #: The rows of whole labs, by how their agents run.
-_WHOLE: dict[Mode, str] = {"host": "whole lab", "workers": "workers"}
+_WHOLE: dict[Mode, str] = {"auto": "whole lab", "host": "a process each", "workers": "workers"}
 #: Seconds in which the kernel removes the namespaces of the previous network.
 SETTLE = 2.0
 
 
-def ours(topology: str, scheme: str = "wmgr", agents: Mode = "host") -> dict[str, Any]:
+def ours(topology: str, scheme: str = "wmgr", agents: Mode = "auto") -> dict[str, Any]:
     """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab; milliseconds
     until it has converged on a failed and a restored link."""
     fabric = registry.fabric(topology)
@@ -282,7 +282,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
     parser.add_argument("--scheme", default="wmgr", help="of the whole labs")
-    parser.add_argument("--agents", default="host", help="how agents run: host, workers or both")
+    parser.add_argument(
+        "--agents", default="auto", help="how agents run: auto, host, workers, or several of them"
+    )
     parser.add_argument("--whole", action="store_true", help="only whole labs")
     parser.add_argument("--no-stock", action="store_true")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for a bare network")

@@ -16,7 +16,7 @@ from topos.family import param
 LoadBalance = Literal["flow", "packet", "probe"]
 LinkStateSource = Literal["lab", "agents"]
 FlowControl = Literal["none", "credits"]
-Mode = Literal["host", "workers"]
+Mode = Literal["auto", "host", "workers"]
 FastPathMode = Literal["off", "on", "auto"]
 
 
@@ -27,7 +27,11 @@ class Options:
     topology: str
     scheme: str
     _: KW_ONLY
-    agents: Mode = param("Agent processes: one per server (host), or one per core (workers).", default="host")
+    agents: Mode = param(
+        "Agent processes: one per server (host), one per core (workers); auto: one per core with more than"
+        " 1,000 servers.",
+        default="auto",
+    )
     load_balance: LoadBalance = param(
         "Choose among next hops by a hash of the flow, at random per packet, or by path probing per flow.",
         default="flow",

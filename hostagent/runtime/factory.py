@@ -21,6 +21,7 @@ from hostagent.control.authentication import KEY_SIZE
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.linux.mounts import PROC
 from hostagent.options import AgentPlacement, LoadBalance, Options
+from hostagent.runtime import processes
 from hostagent.runtime.agent_io import AgentIO, EventSink
 from hostagent.runtime.devices import Devices, open_devices
 from hostagent.runtime.mmsg import PacketBuffers
@@ -53,6 +54,8 @@ class AgentFactory:
         #: The lab's link state, which all agents share.
         fabric = self._scheme.fabric
         self.links = SharedLinkState(len(fabric.link_ends), fabric.servers)
+        #: Whether each agent is a process of its own.
+        self.alone = processes.alone(options.agents, fabric.servers)
         #: Whether agents act on link state at once: with buffers, and with control protocols.
         self.prompt = bool(options.buffers or registry.enabled_by(options))
         #: Maps and programs of the fast path, and why there are none where one is asked for.

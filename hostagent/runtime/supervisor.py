@@ -226,7 +226,7 @@ class Supervisor:
             attempts = [self._prepare(place, links, proc) for place in places]
         prepared = [agent_io for agent_io in attempts if agent_io is not None]
         late = {place.node: place.netns for place in places if place.late}
-        per_host = self._options.agents == "host"
+        per_host = self._factory.alone
         sockets = sum(len(nic.sockets) for agent_io in prepared for nic in agent_io.devices.nics)
         processes = len(prepared) if per_host else worker_count(len(prepared), sockets)
         groups = [prepared[first::processes] for first in range(processes)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Agents(StrEnum):
     """How agents run, as ``dcnlab up --agents`` says it."""
 
+    auto = "auto"
     host = "host"
     workers = "workers"
 
@@ -33,8 +34,12 @@ class Agents(StrEnum):
 def plan(
     spec: Topology,
     agents: Annotated[
-        Agents, typer.Option(help="Agent processes: one per server (host), or one per core (workers).")
-    ] = Agents.host,
+        Agents,
+        typer.Option(
+            help="Agent processes: one per server (host), one per core (workers); auto: one per core with more"
+            " than 1,000 servers."
+        ),
+    ] = Agents.auto,
     machines: Annotated[
         str,
         typer.Option(

@@ -8,6 +8,7 @@ from dcnlab.lab.chaos.plan import Targets
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import LabConfig
+from hostagent.runtime import processes
 from hostagent.runtime.devices import TUN_NAME
 from topos.fabric import Fabric
 
@@ -24,16 +25,16 @@ def targets(config: LabConfig, fabric: Fabric, vandals: bool = False) -> Targets
     names = [fabric.name(node) for node in range(fabric.size)]
     ends = [(names[link.a.node], names[link.b.node]) for link in fabric.links()]
     links = tuple(dict.fromkeys(" ".join(pair) for pair in ends))
-    alone = config.agents == "host" and fabric.relaying  # each agent is a process of its own
+    alone = fabric.relaying and processes.alone(config.agents, fabric.servers)
     agents = tuple(names[: fabric.servers]) if alone else ()
     switches = tuple(names[fabric.servers :])
     shared = (("agents",) if fabric.relaying else ()) + (("controller", "ovsdb") if switches else ())
     # As often one of these as one of all agents.
-    processes = (*agents, *switches, *shared * max(1, (len(agents) + len(switches)) // 4))
+    programs = (*agents, *switches, *shared * max(1, (len(agents) + len(switches)) // 4))
     local = config.link_state == "agents" and not config.validate().floods_everywhere
     together = local and config.load_balance != "probe"
     servers = tuple(names[: fabric.servers])
-    every = Targets(links, tuple(names), processes, agents, bool(switches), together, servers)
+    every = Targets(links, tuple(names), programs, agents, bool(switches), together, servers)
     return (
         replace(every, guests=_guests(fabric), spoils=_spoils(fabric), deeds=_deeds(fabric))
         if vandals

@@ -65,12 +65,12 @@ class Requirement:
 
 
 def requirements(
-    fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None
+    fabric: Fabric, agents: Mode = "auto", nodes: Collection[int] | None = None
 ) -> list[Requirement]:
     """What a lab of this fabric needs, or one of some of its nodes."""
     servers = sum(map(fabric.is_server, _chosen(fabric, nodes).tolist()))
     switches = (fabric.size if nodes is None else len(nodes)) - servers
-    agent_processes = servers if fabric.relaying and agents == "host" else 0
+    agent_processes = servers if _alone(fabric, agents) else 0
     shards = _shards(fabric, nodes)
     tasks = _TASKS + agent_processes + shards * _TASKS_PER_SHARD + switches * _TASKS_PER_SWITCH
     namespaces = 1 + servers + shards
@@ -87,18 +87,18 @@ def requirements(
     ]
 
 
-def memory_needed(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> int:
+def memory_needed(fabric: Fabric, agents: Mode = "auto", nodes: Iterable[int] | None = None) -> int:
     """Estimate the memory, in bytes, of a lab of this fabric or of some of its nodes, the kernel's included."""
     memory, _ = node_costs(fabric, agents)
     shards = _shards(fabric, nodes)
     return _BASE + round(float(memory[_chosen(fabric, nodes)].sum())) + shards * _PER_SHARD
 
 
-def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> float:
+def processor_seconds(fabric: Fabric, agents: Mode = "auto", nodes: Iterable[int] | None = None) -> float:
     """Estimate the processor time of a launch of this fabric, or of some of its nodes, over all cores."""
     chosen = _chosen(fabric, nodes)
     ports, servers = _ports(fabric)[chosen], int((chosen < fabric.servers).sum())
-    alone = servers if fabric.relaying and agents == "host" else 0
+    alone = servers if _alone(fabric, agents) else 0
     switches, shards = len(chosen) - servers, _shards(fabric, chosen.tolist())
     switch_ports = float(ports[chosen >= fabric.servers].sum())
     bridges = switches / shards if shards else 0.0
@@ -111,17 +111,22 @@ def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int
     )
 
 
+def _alone(fabric: Fabric, agents: Mode) -> bool:
+    """Whether there are agents, each a process of its own."""
+    return fabric.relaying and processes.alone(agents, fabric.servers)
+
+
 def _ports(fabric: Fabric) -> Floats:
     """The number of ports of each node."""
     return np.bincount(fabric.link_ends[:, [0, 2]].ravel(), minlength=fabric.size).astype(float)
 
 
-def node_costs(fabric: Fabric, agents: Mode = "host") -> tuple[Floats, Floats]:
+def node_costs(fabric: Fabric, agents: Mode = "auto") -> tuple[Floats, Floats]:
     """What each node adds to a lab, without shares of programs that serve many: bytes of memory, and seconds
     of processor time of a launch."""
     ports = _ports(fabric)
     memory, seconds = ports * _PER_PORT, np.zeros(fabric.size)
-    alone = fabric.relaying and agents == "host"
+    alone = _alone(fabric, agents)
     memory[: fabric.servers] += _PER_SERVER + (_PER_AGENT_PROCESS if alone else 0)
     seconds[: fabric.servers] += _CPU_PER_SERVER + (_CPU_PER_AGENT_PROCESS if alone else 0)
     at_switch = _PER_SWITCH_PORT_JEMALLOC if allocator.library() else _PER_SWITCH_PORT
@@ -140,7 +145,7 @@ def _shards(fabric: Fabric, nodes: Iterable[int] | None = None) -> int:
     return shard_count(len(switches), sum(map(fabric.port_count, switches)))
 
 
-def files_needed(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> int:
+def files_needed(fabric: Fabric, agents: Mode = "auto", nodes: Collection[int] | None = None) -> int:
     """The most files that one program of a lab of this fabric, or of some of its nodes, has open at a time."""
     chosen = _chosen(fabric, nodes)
     ports = _ports(fabric)[chosen].astype(int)
@@ -148,13 +153,15 @@ def files_needed(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] |
     in_switches = _FILES_PER_BRIDGE * len(at_switches) + _FILES_PER_PORT * int(at_switches.sum())
     shards = _shards(fabric, nodes)
     return _FILES + max(
-        processes.most_files(agents, len(at_servers), int(at_servers.max(initial=0))) if fabric.relaying else 0,
+        processes.most_files(len(at_servers), int(at_servers.max(initial=0)), alone=_alone(fabric, agents))
+        if fabric.relaying
+        else 0,
         -(-in_switches // shards) if shards else 0,
         netns.FILES_PER_VETH_PAIR * min(len(fabric.link_ends), netns.VETH_PAIRS_PER_BATCH),
     )
 
 
-def allow_files(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:
+def allow_files(fabric: Fabric, agents: Mode = "auto", nodes: Collection[int] | None = None) -> None:
     """Raise the soft limit of open files of this process and its children to what the lab needs;
     :func:`check` has checked the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -176,7 +183,7 @@ def _available() -> int:
     return int(psutil.virtual_memory().available)
 
 
-def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:
+def check(fabric: Fabric, agents: Mode = "auto", nodes: Collection[int] | None = None) -> None:
     """Raise UsageError if programs are missing or the network is too large."""
     if missing := programs.missing(programs.NEEDED):
         raise UsageError(
@@ -188,7 +195,7 @@ def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None =
 
 def _saving(fabric: Fabric, agents: Mode, nodes: Collection[int] | None) -> str:
     """What to do to need less memory, beside a smaller topology."""
-    if agents == "host" and fabric.relaying:
+    if _alone(fabric, agents):
         less = memory_needed(fabric, "workers", nodes)
         if less <= _available():
             return f"`--agents workers` (about {less >> 20:,} MB), "

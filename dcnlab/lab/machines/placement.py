@@ -73,7 +73,7 @@ class Placement:
             if machine in (self.of[link.a.node], self.of[link.b.node]):
                 yield link
 
-    def parts(self, agents: Mode = "host") -> list[Part]:
+    def parts(self, agents: Mode = "auto") -> list[Part]:
         """What each machine holds."""
         return [self._part(number, agents) for number in range(len(self.machines))]
 
@@ -107,7 +107,7 @@ class Part:
         return self.memory <= self.machine.memory
 
 
-def place(fabric: Fabric, machines: Sequence[Machine], agents: Mode = "host") -> Placement:
+def place(fabric: Fabric, machines: Sequence[Machine], agents: Mode = "auto") -> Placement:
     """The placement with the fewest links between machines, among those that load every machine by its size;
     by its memory alone where that is not enough otherwise.
 
@@ -130,7 +130,7 @@ def _best(fabric: Fabric, weights: Floats, shares: Floats) -> tuple[int, ...]:
     return tuple(best.tolist())
 
 
-def node_weights(fabric: Fabric, agents: Mode = "host") -> Floats:
+def node_weights(fabric: Fabric, agents: Mode = "auto") -> Floats:
     """What each node costs, as its share of the whole: the mean of memory and processor time."""
     memory, seconds = capacity.node_costs(fabric, agents)
     weights: Floats = (memory / memory.sum() + seconds / seconds.sum()) / 2

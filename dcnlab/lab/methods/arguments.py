@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 class LabArguments(TypedDict, total=False):
     """The options of ``dcnlab up``, as keyword arguments: ``dcnlab up --help`` says what each means."""
 
-    agents: Literal["host", "workers"]
+    agents: Literal["auto", "host", "workers"]
     load_balance: Literal["flow", "packet", "probe"]
     link_state: Literal["lab", "agents"]
     flow_control: Literal["none", "credits"]

@@ -33,8 +33,17 @@ def test_a_plan_says_what_fits() -> None:
     assert (code, large["fits"]) == (1, False)
     needs = {need["what"]: need for need in large["needs"]}
     assert needs["network namespaces"]["needed"] > large["servers"]
-    _, workers = _plan("bcube:16,3", "--agents", "workers")
-    assert {need["what"]: need["needed"] for need in workers["needs"]}["memory"] < needs["memory"]["needed"]
+    _, alone = _plan("bcube:16,3", "--agents", "host")
+    assert {need["what"]: need["needed"] for need in alone["needs"]}["memory"] > needs["memory"]["needed"]
+
+
+@pytest.mark.parametrize(("spec", "like"), [("torus:10x100", "host"), ("torus:7x11x13", "workers")])
+def test_agents_of_more_than_a_thousand_servers_are_together(spec: str, like: Mode) -> None:
+    fabric = registry.fabric(spec)
+    by_itself, asked = (
+        {one.what: one.needed for one in capacity.requirements(fabric, mode)} for mode in ("auto", like)
+    )
+    assert by_itself == asked
 
 
 def test_who_lacks_memory_hears_of_workers_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +52,7 @@ def test_who_lacks_memory_hears_of_workers_where_they_fit(monkeypatch: pytest.Mo
     for free, hint in (((alone + together) // 2, True), (together // 2, False)):
         monkeypatch.setattr(capacity, "_available", lambda free=free: free)
         with pytest.raises(UsageError) as refused:
-            capacity.check(fabric)
+            capacity.check(fabric, "host")
         assert ("`--agents workers` (about" in str(refused.value)) == hint
 
 
