@@ -28,8 +28,6 @@ from hostagent.linux import bpf
 _MANY_HOSTS = 256
 #: Megabytes of free memory below which only small labs fit.
 _LITTLE_MEMORY = 1000
-#: net.core.rmem_max, in bytes, where nobody has changed it.
-_KERNELS_RMEM_MAX = 212992
 
 
 @dataclass(frozen=True)
@@ -105,20 +103,12 @@ def _receive_buffers(allowed: Mapping[str, bool]) -> Finding:
     if not allowed["enlarge receive buffers"]:
         means = "the kernel does not allow larger ones: userspace switches lose packets of bursts"
         return Finding("receive buffers", "note", "the kernel's default", means)
-    size = min(wanted, _rmem_max()) if os.geteuid() else wanted
+    size = min(wanted, kernel.largest_socket_buffer()) if os.geteuid() else wanted
     sentence = f"{receive_buffers.in_words(size)} per port of a userspace switch"
     if size == wanted:
         return Finding("receive buffers", "ok", sentence)
     means = f"userspace switches lose packets of bursts: sudo sysctl -w net.core.rmem_max={wanted}"
     return Finding("receive buffers", "note", sentence, means)
-
-
-def _rmem_max() -> int:
-    """The largest receive buffer of ordinary users, in bytes."""
-    try:
-        return int(Path("/proc/sys/net/core/rmem_max").read_text())
-    except OSError:  # a container with a network of its own does not show it
-        return _KERNELS_RMEM_MAX
 
 
 def _programs() -> Finding:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.contract.fields import argument, server
+from dcnlab.lab.emulation.machine import kernel, priority
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.instruments import known_path
@@ -42,6 +43,8 @@ _RATE = r"\d+(\.\d+)?[KMGkmg]?(bit)?"
 #: Seconds in which a connection is made, and closed with an exchange of results, where nothing delays them.
 #: TCP asks again after 1, 3 and 7 seconds: on a machine short of processors the first answers come late.
 _CONNECT, _CLOSE = 15.0, 10.0
+#: Bytes of a socket's buffers with UDP: agents and switches hand datagrams over in bursts of hundreds.
+_BUFFER = 4 << 20
 #: Seconds until the first look at the connections, and between two of them.
 _FIRST_LOOK, _LOOK = 0.3, 0.5
 
@@ -130,7 +133,9 @@ class Iperf(Measurement[IperfResult]):
             port = there.serve(target)
             context.started()
             argv = self._words(end, port, known)
-            flow = here.send(source, end.address, port, argv, self._longest(known))
+            if self.udp:
+                argv += ["-w", str(min(there.largest_buffer(), here.largest_buffer()))]
+            flow = here.send(source, end.address, port, argv, self._longest(known), bool(self.udp))
         return self._result(flow, known)
 
     def _longest(self, known: KnownPath) -> float:
@@ -217,10 +222,20 @@ class IperfProbe(Probe):
         """Start iperf3's server; its port."""
         return self._open.enter_context(_server(self.lab, self.lab.endpoint(server)))
 
-    def send(self, server: int, address: str, port: str, argv: list[str], longest: float) -> Sent:
-        """Run iperf3's client with these words in a server, for some seconds at most."""
+    def largest_buffer(self) -> int:
+        """Bytes of the buffers that iperf3 may ask for on this machine."""
+        return min(_BUFFER, *map(kernel.largest_socket_buffer, ("rmem", "wmem")))
+
+    def send(
+        self, server: int, address: str, port: str, argv: list[str], longest: float, giving_way: bool
+    ) -> Sent:
+        """Run iperf3's client with these words in a server, for some seconds at most.
+
+        ``giving_way``: nothing else slows it down, and it would take the time of those that forward.
+        """
         inside = partial(self.lab.inside, self.lab.endpoint(server).name)
-        return _Flow(partial(tcp_info.read, inside, address, port), longest, self.context).follow(inside(argv))
+        flow = _Flow(partial(tcp_info.read, inside, address, port), longest, self.context)
+        return flow.follow(inside(argv), giving_way)
 
     def close(self) -> None:
         self._open.close()
@@ -235,12 +250,16 @@ class _Flow:
         self._read, self._longest, self._context = read, longest, context
         self._infos: dict[int, TcpInfo] = {}
 
-    def follow(self, command: list[str]) -> Sent:
+    def follow(self, command: list[str], giving_way: bool) -> Sent:
         """Run it: its report, with what it has measured when it takes too long or the user stops it."""
         begun, load = time.monotonic(), HostLoad.now()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as sender:
             try:
                 self._context.terminate_with_client(sender)
+                if giving_way:
+                    priority.give_way(sender.pid)
                 output, errors = self._output(sender, begun, begun + self._longest)
             except BaseException:
                 sender.kill()

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation.machine import kernel
 from dcnlab.lab.errors import UsageError
 from tests.lab.measurement.test_multipath import carried
 
@@ -88,6 +90,15 @@ def test_iperf3_tcp_and_udp(lab: Lab) -> None:
     udp = lab.iperf(A, B, seconds=1, udp="1M")
     assert udp.mbps > 0
     assert udp.lost_percent < 5
+
+
+def test_the_buffers_of_udp_are_as_large_as_the_kernel_allows(lab: Lab) -> None:
+    """Agents hand datagrams over in bursts: with the kernel's default many are lost at a rate that fits."""
+    size = min(4 << 20, *map(kernel.largest_socket_buffer, ("rmem", "wmem")))
+    with ThreadPoolExecutor(1) as beside:
+        run = beside.submit(lab.iperf, A, B, seconds=3, udp="10M")
+        wait_until(lambda: f",rb{2 * size}," in lab.run(B, ["ss", "-uanmH"]).stdout)
+        assert run.result().lost_percent < 5
 
 
 @pytest.mark.parametrize("offloads", ["on", "off"])

@@ -3,4 +3,5 @@
 kernel.py    features of its kernel
 programs.py  its programs, and their Debian packages
 limits.py    limits of processor time and memory, by cgroups
+priority.py  which programs have the processors first
 """

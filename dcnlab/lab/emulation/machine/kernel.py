@@ -11,6 +11,8 @@ from dcnlab.lab.emulation.machine import programs
 
 #: The device with which servers relay packets.
 TUN = Path("/dev/net/tun")
+#: The largest buffers of sockets, in bytes, where nobody has changed them.
+_SOCKET_BUFFER = 212992
 #: Numbers of capabilities(7), and what root of a container is refused without them.
 _NETWORK = {12: "network interfaces", 13: "packet sockets"}
 
@@ -24,6 +26,14 @@ def has_qdisc(*argv: str) -> bool:
     alone = ["unshare", "--net", *(["--map-root-user"] if os.geteuid() != 0 else [])]
     command = [*alone, program, "qdisc", "add", "dev", "lo", "root", *argv]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def largest_socket_buffer(name: str = "rmem") -> int:
+    """The largest receive (``rmem``) or send buffer (``wmem``) of an ordinary user's socket, in bytes."""
+    try:
+        return int(Path(f"/proc/sys/net/core/{name}_max").read_text())
+    except OSError:  # a container with a network of its own does not show it
+        return _SOCKET_BUFFER
 
 
 def refused_to_root() -> str | None:
