@@ -17,6 +17,7 @@ machine's free memory before and after.  With several values of ``--agents`` the
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -109,7 +110,10 @@ def processor_time(process: psutil.Process) -> float:
     Taken from the scheduler: the clock ticks of cpu_times() leave out agents, which run too briefly.
     """
     tasks = Path(f"/proc/{process.pid}/task").iterdir()
-    own = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    own = 0.0
+    for task in tasks:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            own += int((task / "schedstat").read_text().split()[0]) / 1e9
     return own + float(sum(process.cpu_times()[2:4]))
 
 
