@@ -88,7 +88,7 @@ def await_readable(handle: int, watched: Mapping[int, Daemon], stall: float = ST
     poll = select.poll()
     for descriptor in (handle, *watched):
         poll.register(descriptor, select.POLLIN)
-    size, since = _logged(watched), time.monotonic()
+    size, since = -1, time.monotonic()  # of logs that are looked at where it takes long
     while handle not in (ready := [descriptor for descriptor, _ in poll.poll(_LOOK_MS)]):
         if ready:
             raise watched[ready[0]].ended()

@@ -20,16 +20,16 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.shards import Shard
 from dcnlab.lab.errors import LabError
 from hostagent.linux import descriptors
-from hostagent.linux.netlink import CarrierWatch, Netlink
+from hostagent.linux.netlink import CarrierWatch, Interface, Netlink
 
 #: Bytes asked for per port; the kernel doubles the number for its own bookkeeping.
 SIZE = 8 << 20
@@ -67,12 +67,22 @@ class ReceiveBuffers:
         self._shards = (*self._shards, *shards)
         for shard in shards:
             self._enlarge(shard)
-            threading.Thread(target=self._watch, args=([shard],), name="receive buffers", daemon=True).start()
+            self._start([_WatchedShard.open(shard)])
 
     def keep(self) -> None:
-        """Enlarge the buffers of all ports, now and after every change of ports, until this process ends."""
+        """Enlarge the buffers of all ports, now and after every change of ports, until this process ends.
+
+        The daemons have set all ports up.  In a large lab each further look at them would take longer than
+        the rest of what this does."""
+        watched = list(map(_WatchedShard.open, self._shards))  # before the look, so that no change is missed
         self.enlarge()
-        threading.Thread(target=self._watch, args=(self._shards,), name="receive buffers", daemon=True).start()
+        for one in watched:
+            one.find_daemon()
+            one.note_set_up(self._ports[one.shard.index].keys(), time.monotonic())
+        self._start(watched)
+
+    def _start(self, watched: Sequence[_WatchedShard]) -> None:
+        threading.Thread(target=self._watch, args=(watched,), name="receive buffers", daemon=True).start()
 
     @property
     def state(self) -> str:
@@ -105,14 +115,12 @@ class ReceiveBuffers:
             self._queues = True
             self.enlarge()
 
-    def _watch(self, kept: Sequence[Shard]) -> None:
-        watched: dict[int, _WatchedShard] = {}
+    def _watch(self, shards: Sequence[_WatchedShard]) -> None:
+        watched = {one.watch.socket.fileno(): one for one in shards}
+        watched |= {one.daemon: one for one in shards if one.daemon >= 0}
         poll = select.poll()
-        for shard in kept:
-            one = netns.inside(shard.netns, partial(_WatchedShard.open, shard))
-            watched[one.watch.socket.fileno()] = one
-            poll.register(one.watch.socket, select.POLLIN)
-        shards = tuple(watched.values())
+        for descriptor in watched:
+            poll.register(descriptor, select.POLLIN)
         while True:
             waiting = [one.due for one in shards if one.due]
             timeout = max(0.0, min(waiting) - time.monotonic()) * 1000 if waiting else None
@@ -146,11 +154,17 @@ class _WatchedShard:
 
     @classmethod
     def open(cls, shard: Shard) -> _WatchedShard:
-        """Open one in the namespace of the shard.  The first look is soon: ports may have changed before."""
-        one = cls(shard, CarrierWatch())
-        with Netlink() as netlink:
-            for interface in netlink.interfaces().values():
-                one._note(interface.index, interface.name, interface.flags)
+        """The first look is soon: ports may have changed before."""
+
+        def present() -> tuple[CarrierWatch, Iterable[Interface]]:
+            watch = CarrierWatch()
+            with Netlink() as netlink:
+                return watch, netlink.interfaces().values()
+
+        watch, interfaces = netns.inside(shard.netns, present)
+        one = cls(shard, watch)
+        for interface in interfaces:
+            one._note(interface.index, interface.name, interface.flags)
         one._changed = time.monotonic()
         one.due = one._changed + _SOON
         return one
@@ -182,6 +196,11 @@ class _WatchedShard:
         new = index not in self._listening
         self._listening[index] = name
         return new or name not in self._own
+
+    def note_set_up(self, ports: Set[str], now: float) -> None:
+        """The daemon has set up the ports that it has, and these have been enlarged since."""
+        self._changed = now - _SETTLED
+        self.note_enlarged(ports, now)
 
     def note_enlarged(self, ports: Set[str], now: float) -> None:
         """Look again later where a port of the lab has no socket yet, and once more when all have one: a
