@@ -12,6 +12,7 @@ from dcnlab.lab.switchpath.program import NOT_HANDLED, OUT_AT, Descriptors
 from hostagent.linux import bpf
 from hostagent.linux.bpf_assembler import Assembler, Register, Size
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import attach_ingress
 
 R1, R6, R7, R8 = Register.R1, Register.R6, Register.R7, Register.R8
 #: The number of the block of filters that the ports in a namespace share, as the fast path has it.
@@ -41,7 +42,7 @@ class LoneProgram:
     def attach(self, interfaces: Iterable[int]) -> None:
         """Attach it to those of the interfaces that the present namespace has, as often as wanted."""
         with Netlink() as netlink:
-            netlink.attach_ingress(interfaces, self.descriptor, _BLOCK)
+            attach_ingress(netlink, interfaces, self.descriptor, _BLOCK)
 
     def close(self) -> None:
         """Give the descriptor up."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import socket
@@ -11,7 +10,7 @@ import struct
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,7 +18,9 @@ _NEWLINK, _DELLINK, _GETLINK, _SETLINK = 16, 17, 18, 19
 _NEWADDR, _NEWROUTE = 20, 24
 _NEWNSID, _GETNSID = 88, 90
 _ERROR = 2
-_REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
+_REQUEST, _ACK, _DUMP = 0x1, 0x4, 0x300
+#: Flags of requests: make what is not there; in the place of what is there, or only where nothing is.
+CREATE, REPLACE, EXCLUSIVE = 0x400, 0x100, 0x200
 _GROUP_LINK = 0x1
 #: The same group, as a socket joins it later.
 _SOL_NETLINK, _ADD_MEMBERSHIP, _LINKS = 270, 1, 1
@@ -46,14 +47,6 @@ _ADDRESS = struct.Struct("=BBBBI")
 _ROUTE = struct.Struct("=BBBBBBBBI")
 _ATTRIBUTE = struct.Struct("=HH")
 _GENERIC = struct.Struct("=Bxxx")
-#: Traffic control (linux/pkt_sched.h, linux/pkt_cls.h).
-_TRAFFIC = struct.Struct("=BxxxiIII")
-_NEWQDISC, _NEWTFILTER, _EXCLUSIVE, _ROOT = 36, 44, 0x200, 0xFFFFFFFF
-_CLSACT_HANDLE, _CLSACT_PARENT, _INGRESS, _EGRESS = 0xFFFF0000, 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
-_TCA_KIND, _TCA_OPTIONS, _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _DIRECT_ACTION = 1, 2, 6, 7, 8, 1
-#: The attribute that names a block, and the interface index of filters of a block, whose parent it is.
-_TCA_INGRESS_BLOCK, _ANY_OF_BLOCK = 13, -1
-_ETH_P_ALL = 0x0003
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 _OF_INTERFACE = frozenset({_IFLA_NAME, _IFLA_MTU, _IFLA_LINK, _IFLA_OPERSTATE, _IFLA_AF_SPEC})
 
@@ -149,121 +142,62 @@ class Netlink(_Socket):
 
     def set_up(self, index: int, *, arp: bool, queue: int | None = None) -> None:
         """Bring an interface up, with or without ARP, with a queue of so many packets."""
-        length = b"" if queue is None else _attribute(_IFLA_TXQLEN, struct.pack("=I", queue))
+        length = b"" if queue is None else attribute(_IFLA_TXQLEN, struct.pack("=I", queue))
         self._set_up(index, 0 if arp else _IFF_NOARP, length)
 
     def set_up_tun(self, index: int, mtu: int) -> None:
         """Bring a TUN device up that accepts packets from this host's own addresses."""
-        accept = _attribute(_ACCEPT_LOCAL, struct.pack("=I", 1))
-        settings = _attribute(socket.AF_INET, _attribute(_IFLA_INET_CONF, accept))
-        attributes = _attribute(_IFLA_MTU, struct.pack("=I", mtu)) + _attribute(_IFLA_AF_SPEC, settings)
+        accept = attribute(_ACCEPT_LOCAL, struct.pack("=I", 1))
+        settings = attribute(socket.AF_INET, attribute(_IFLA_INET_CONF, accept))
+        attributes = attribute(_IFLA_MTU, struct.pack("=I", mtu)) + attribute(_IFLA_AF_SPEC, settings)
         self._set_up(index, _IFF_NOARP, attributes)
 
     def _set_up(self, index: int, flags: int, attributes: bytes) -> None:
         body = _LINK.pack(socket.AF_UNSPEC, 0, index, _IFF_UP | flags, _IFF_UP | _IFF_NOARP)
-        self._request(_SETLINK, 0, body + attributes)
+        self.request(_SETLINK, 0, body + attributes)
 
     def move(self, index: int, namespace: int) -> None:
         """Move an interface to another network namespace, an open descriptor; it is down there."""
         body = _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0)
-        self._request(_SETLINK, 0, body + _attribute(_IFLA_NET_NS_FD, struct.pack("=I", namespace)))
+        self.request(_SETLINK, 0, body + attribute(_IFLA_NET_NS_FD, struct.pack("=I", namespace)))
 
     def add_address(self, index: int, address: bytes) -> None:
         """Assign an IPv4 address (four bytes) to an interface, as a /32."""
         body = _ADDRESS.pack(socket.AF_INET, 32, 0, 0, index)
-        attributes = _attribute(_IFA_LOCAL, address) + _attribute(_IFA_ADDRESS, address)
-        self._request(_NEWADDR, _CREATE | _REPLACE, body + attributes)
+        attributes = attribute(_IFA_LOCAL, address) + attribute(_IFA_ADDRESS, address)
+        self.request(_NEWADDR, CREATE | REPLACE, body + attributes)
 
     def add_default_route(self, index: int, source: bytes) -> None:
         """Add the IPv4 default route by an interface, with the address ``source``."""
         body = _ROUTE.pack(socket.AF_INET, 0, 0, 0, _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST, 0)
-        attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_PREFSRC, source)
-        self._request(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
+        attributes = attribute(_RTA_OIF, struct.pack("=I", index)) + attribute(_RTA_PREFSRC, source)
+        self.request(_NEWROUTE, CREATE | REPLACE, body + attributes)
 
     def without_own_ipv6(self, index: int) -> None:
         """Have an interface make no IPv6 address by itself, and send nothing to find routers."""
-        settings = _attribute(socket.AF_INET6, _attribute(_IFLA_INET6_ADDR_GEN_MODE, b"\1"))
-        self._set_up(index, _IFF_NOARP, _attribute(_IFLA_AF_SPEC, settings))
+        settings = attribute(socket.AF_INET6, attribute(_IFLA_INET6_ADDR_GEN_MODE, b"\1"))
+        self._set_up(index, _IFF_NOARP, attribute(_IFLA_AF_SPEC, settings))
 
     def add_address6(self, index: int, address: bytes) -> None:
         """Assign an IPv6 address (16 bytes) to an interface, as a /128."""
         body = _ADDRESS.pack(socket.AF_INET6, 128, _IFA_F_NODAD, 0, index)
-        attributes = _attribute(_IFA_LOCAL, address) + _attribute(_IFA_ADDRESS, address)
-        self._request(_NEWADDR, _CREATE | _REPLACE, body + attributes)
+        attributes = attribute(_IFA_LOCAL, address) + attribute(_IFA_ADDRESS, address)
+        self.request(_NEWADDR, CREATE | REPLACE, body + attributes)
 
     def add_route6(self, index: int, network: bytes, length: int) -> None:
         """Add a route to an IPv6 network by an interface."""
         body = _ROUTE.pack(socket.AF_INET6, length, 0, 0, _MAIN_TABLE, _PROTO_STATIC, 0, _UNICAST, 0)
-        attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_DST, network)
-        self._request(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
-
-    def without_discipline(self, index: int) -> None:
-        """Have an interface that is not up yet get no queueing discipline: its driver gets what is sent."""
-        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 0, _ROOT, 0) + _attribute(_TCA_KIND, b"noqueue\0")
-        self._request(_NEWQDISC, _CREATE | _REPLACE, body)
-
-    def attach_classifier(self, index: int, program: int, *, ingress: bool, preference: int = 1) -> None:
-        """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it; that of the
-        least preference is first.
-
-        The program stays with the interface after this process has ended.
-        """
-        with contextlib.suppress(FileExistsError):
-            self._add_clsact(index)
-        self._add_filter(index, _INGRESS if ingress else _EGRESS, program, preference)
-
-    def attach_ingress(self, indices: Iterable[int], program: int, block: int) -> None:
-        """Run a BPF program on what arrives at any of these interfaces; those of them that do not exist are
-        left out.
-
-        They share one block of filters, which has a number of its own in their namespace.  For each block the
-        kernel looks through a list of all that the machine has.
-        """
-        shared = False
-        for index in indices:
-            try:
-                self._add_clsact(index, _attribute(_TCA_INGRESS_BLOCK, struct.pack("=I", block)))
-                shared = True
-            except FileExistsError:
-                shared |= not self._add_own_filter(index, program)
-            except OSError as error:
-                if error.errno != errno.ENODEV:
-                    raise
-        if shared:
-            self._add_filter(_ANY_OF_BLOCK, block, program)
-
-    def _add_own_filter(self, index: int, program: int) -> bool:
-        """Add a filter to an interface, unless it shares a block or is gone; whether it shares none."""
-        try:
-            self._add_filter(index, _INGRESS, program)
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.ENODEV):
-                raise
-            return error.errno == errno.ENODEV
-        return True
-
-    def _add_clsact(self, index: int, attributes: bytes = b"") -> None:
-        qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
-        self._request(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0") + attributes)
-
-    def _add_filter(self, index: int, parent: int, program: int, preference: int = 1) -> None:
-        options = (
-            _attribute(_TCA_BPF_FD, struct.pack("=I", program))
-            + _attribute(_TCA_BPF_NAME, b"dcnlab\0")
-            + _attribute(_TCA_BPF_FLAGS, struct.pack("=I", _DIRECT_ACTION))
-        )
-        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, preference << 16 | socket.htons(_ETH_P_ALL))
-        body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)
-        self._request(_NEWTFILTER, _CREATE | _REPLACE, body)
+        attributes = attribute(_RTA_OIF, struct.pack("=I", index)) + attribute(_RTA_DST, network)
+        self.request(_NEWROUTE, CREATE | REPLACE, body + attributes)
 
     # --- other namespaces: the kernel knows them by numbers, also when no process is in them any more ---
 
     def number_namespace(self, namespace: int) -> None:
         """Give a network namespace, an open descriptor, a number in the current one, unless it has one."""
-        attributes = _attribute(_NETNSA_NSID, struct.pack("=i", -1))
-        attributes += _attribute(_NETNSA_FD, struct.pack("=I", namespace))
+        attributes = attribute(_NETNSA_NSID, struct.pack("=i", -1))
+        attributes += attribute(_NETNSA_FD, struct.pack("=I", namespace))
         with contextlib.suppress(FileExistsError):
-            self._request(_NEWNSID, 0, _GENERIC.pack(socket.AF_UNSPEC) + attributes)
+            self.request(_NEWNSID, 0, _GENERIC.pack(socket.AF_UNSPEC) + attributes)
 
     def namespaces(self) -> list[int]:
         """The numbers of all network namespaces that have one here."""
@@ -288,7 +222,7 @@ class Netlink(_Socket):
     def remove(self, index: int, namespace: int | None = None) -> None:
         """Remove an interface of this namespace, or of another one."""
         target = b"" if namespace is None else _target(namespace)
-        self._request(_DELLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + target)
+        self.request(_DELLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + target)
 
     # --- messages -----------------------------------------------------------------
 
@@ -306,7 +240,7 @@ class Netlink(_Socket):
         size = _HEADER.size + len(body)
         self.socket.send(_HEADER.pack(size, kind, _REQUEST | flags, 0, 0) + body)
 
-    def _request(self, kind: int, flags: int, body: bytes) -> None:
+    def request(self, kind: int, flags: int, body: bytes) -> None:
         """Send a request and wait for its acknowledgement; raises OSError if it is refused."""
         self._send(kind, flags | _ACK, body)
         for answer, content in _messages(self.socket.recv(_BUFFER)):
@@ -392,20 +326,21 @@ def _attributes(data: bytes, at: int, wanted: Set[int]) -> dict[int, bytes]:
     return values
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
+def attribute(kind: int, value: bytes) -> bytes:
+    """An attribute of a message, padded to the next one."""
     size = _ATTRIBUTE.size + len(value)
     return _ATTRIBUTE.pack(size, kind) + value + bytes(_padded(size) - size)
 
 
 def _asking(index: int = 0) -> bytes:
     """A request for an interface, 0 for all, without counters, which the kernel would have to add up."""
-    mask = _attribute(_IFLA_EXT_MASK, struct.pack("=I", _SKIP_STATS))
+    mask = attribute(_IFLA_EXT_MASK, struct.pack("=I", _SKIP_STATS))
     return _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0) + mask
 
 
 def _target(namespace: int) -> bytes:
     """The attribute that says in which namespace an interface is."""
-    return _attribute(_IFLA_TARGET_NETNSID, struct.pack("=i", namespace))
+    return attribute(_IFLA_TARGET_NETNSID, struct.pack("=i", namespace))
 
 
 def _padded(size: int) -> int:

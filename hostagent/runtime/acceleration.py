@@ -12,6 +12,7 @@ from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import TO_HOST
 from hostagent.linux import bpf
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import attach_classifier
 from hostagent.options import Options
 
 #: TUN devices get indices from here on, which differ throughout a lab as those of its links do.
@@ -37,9 +38,9 @@ class Acceleration:
         self.tables.claim(self.node, interfaces)
         for port, index in interfaces.items():
             if port == TO_HOST:
-                netlink.attach_classifier(index, self.tables.host_program, ingress=False)
+                attach_classifier(netlink, index, self.tables.host_program, ingress=False)
             else:
-                netlink.attach_classifier(index, self.tables.nic_program, ingress=True)
+                attach_classifier(netlink, index, self.tables.nic_program, ingress=True)
 
     def connect(self, agent: Agent, interfaces: Mapping[int, int]) -> None:
         """Have an agent write its decisions into the server's tables."""

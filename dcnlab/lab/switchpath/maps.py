@@ -19,6 +19,7 @@ from dcnlab.lab.switchpath.filter import socket_filter
 from dcnlab.lab.switchpath.program import Descriptors
 from hostagent.linux import bpf
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import attach_ingress
 
 #: Entries of a lab: the map takes memory for those that it has.
 _MAX_ENTRIES = 1 << 20
@@ -80,7 +81,7 @@ class SwitchMaps:
         An interface that gets its first one sends nothing for a moment: the kernel replaces its queues.
         """
         with Netlink() as netlink:
-            netlink.attach_ingress(interfaces, self.classifier, _BLOCK)
+            attach_ingress(netlink, interfaces, self.classifier, _BLOCK)
 
     def attach_filter(self, handle: socket.socket) -> None:
         """Attach the filter to the packet socket of a port whose interface has the classifier."""

@@ -11,6 +11,7 @@ import pytest
 from hostagent.linux import bpf
 from hostagent.linux.bpf_assembler import Assembler
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import attach_classifier, attach_ingress
 from hostagent.runtime.devices import inside
 from tests.hostagent.namespaces import run
 
@@ -57,9 +58,9 @@ def number(program: int) -> int:
 def test_interfaces_share_a_block_of_which_a_later_program_takes_the_place(indices: list[int]) -> None:
     first, second = loaded(), loaded()
     with inside(f"/run/netns/{_NAME}"), Netlink() as netlink:
-        netlink.attach_ingress(indices[:2], first, _BLOCK)
+        attach_ingress(netlink, indices[:2], first, _BLOCK)
         assert programs("block", str(_BLOCK)) == [number(first)]
-        netlink.attach_ingress([*indices[:3], max(indices) + 1], second, _BLOCK)
+        attach_ingress(netlink, [*indices[:3], max(indices) + 1], second, _BLOCK)
     assert programs("block", str(_BLOCK)) == [number(second)]
     for name in ("a0", "a1", "a2"):
         shown = run("tc", "-n", _NAME, "qdisc", "show", "dev", name)
@@ -70,9 +71,9 @@ def test_interfaces_share_a_block_of_which_a_later_program_takes_the_place(indic
 def test_what_leaves_an_interface_keeps_its_own_program(indices: list[int]) -> None:
     arriving, leaving = loaded(), loaded()
     with inside(f"/run/netns/{_NAME}"), Netlink() as netlink:
-        netlink.attach_classifier(indices[0], leaving, ingress=False)
-        netlink.attach_ingress(indices, arriving, _BLOCK)
-        netlink.attach_classifier(indices[1], leaving, ingress=False)
+        attach_classifier(netlink, indices[0], leaving, ingress=False)
+        attach_ingress(netlink, indices, arriving, _BLOCK)
+        attach_classifier(netlink, indices[1], leaving, ingress=False)
     for name in ("a0", "a1"):
         assert programs("dev", name, "egress") == [number(leaving)]
     assert programs("dev", "a0", "ingress") == programs("block", str(_BLOCK)) == [number(arriving)]
@@ -81,6 +82,6 @@ def test_what_leaves_an_interface_keeps_its_own_program(indices: list[int]) -> N
 def test_an_interface_that_had_a_program_before_gets_the_new_one(indices: list[int]) -> None:
     before, after = loaded(), loaded()
     with inside(f"/run/netns/{_NAME}"), Netlink() as netlink:
-        netlink.attach_classifier(indices[0], before, ingress=True)
-        netlink.attach_ingress(indices[:1], after, _BLOCK)
+        attach_classifier(netlink, indices[0], before, ingress=True)
+        attach_ingress(netlink, indices[:1], after, _BLOCK)
     assert programs("dev", "a0", "ingress") == [number(after)]

@@ -30,6 +30,7 @@ from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.namespaces import netns
 from dcnlab.lab.errors import LabError
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import without_discipline
 
 #: (namespace, interface)
 Nic = tuple[str, str]
@@ -201,7 +202,7 @@ def _tap(name: str) -> int:
         fcntl.ioctl(tap, _TUNSETOFFLOAD, _OFFLOADS)
         with Netlink() as netlink:  # by ioctl the kernel lets no user of a namespace set a queue
             index = socket.if_nametoindex(name)
-            netlink.without_discipline(index)
+            without_discipline(netlink, index)
             netlink.set_up(index, arp=False, queue=_QUEUE)
         fcntl.ioctl(tap, _TUNSETPERSIST, 1)
     except OSError:

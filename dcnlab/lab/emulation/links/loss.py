@@ -12,6 +12,7 @@ from dcnlab.lab.errors import LabError
 from hostagent.linux import bpf
 from hostagent.linux.bpf_assembler import Assembler, Register
 from hostagent.linux.netlink import Netlink
+from hostagent.linux.traffic_control import attach_classifier
 
 #: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one; keep the packet, so that the
 #: sender sees no error.  After an error an agent, or TCP, would send the packet again.
@@ -56,7 +57,7 @@ def impose(namespace: str, shares: Mapping[str, float]) -> None:
         with Netlink() as netlink:
             indices = {name: one.index for name, one in netlink.interfaces().items()}
             for interface, share in shares.items():
-                netlink.attach_classifier(indices[interface], program(share), ingress=False, preference=LOSING)
+                attach_classifier(netlink, indices[interface], program(share), ingress=False, preference=LOSING)
 
     try:
         netns.inside(namespace, attach)
