@@ -7,8 +7,8 @@ import os
 
 from hostagent.options import Mode
 
-#: With more servers than these, ``auto`` puts agents together: a launch takes a fifth to a third less time and
-#: memory; one stream over several relays is slower (docs/decisions/relays-in-user-space.md).
+#: With more servers than these, ``auto`` puts agents together: a launch takes a tenth to a fifth less time and
+#: a third less memory; one stream over several relays is slower (docs/decisions/relays-in-user-space.md).
 _MANY = 1000
 #: Agents that are prepared before their processes are forked; bounds the descriptors that are open meanwhile.
 FORK_BATCH = 64
