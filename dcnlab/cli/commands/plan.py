@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.parameters.arguments import Topology
+from dcnlab.cli.parameters.lab_options import of_lab
 from dcnlab.cli.show import JsonFlag, print_json, table
+from hostagent.options import Mode
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.capacity import Requirement
     from dcnlab.lab.machines.placement import Part, Placement
     from topos.fabric import Fabric
-
-
-class Agents(StrEnum):
-    """How agents run, as ``dcnlab up --agents`` says it."""
-
-    auto = "auto"
-    host = "host"
-    workers = "workers"
 
 
 @command(
@@ -33,13 +26,7 @@ class Agents(StrEnum):
 )
 def plan(
     spec: Topology,
-    agents: Annotated[
-        Agents,
-        typer.Option(
-            help="Agent processes: one per server (host), one per core (workers); auto: one per core with more"
-            " than 1,000 servers."
-        ),
-    ] = Agents.auto,
+    agents: Annotated[Mode, of_lab("agents")] = "auto",
     machines: Annotated[
         str,
         typer.Option(
@@ -67,9 +54,9 @@ def plan(
         raise UsageError("--placement needs --machines: how many there are, or how large each is")
     if machines:
         raise typer.Exit(_plan_parts(fabric, machines, placement, agents, json))
-    required = capacity.requirements(fabric, agents.value)
+    required = capacity.requirements(fabric, agents)
     fits = all(requirement.fits for requirement in required)
-    seconds = round(capacity.processor_seconds(fabric, agents.value), 1)
+    seconds = round(capacity.processor_seconds(fabric, agents), 1)
     if json:
         size = {"servers": fabric.servers, "switches": fabric.switches, "links": len(fabric.link_ends)}
         needs = [_as_json(requirement) for requirement in required]
@@ -81,14 +68,14 @@ def plan(
     raise typer.Exit(0 if fits else 1)
 
 
-def _plan_parts(fabric: Fabric, machines: str, file: str, agents: Agents, json: bool) -> int:
+def _plan_parts(fabric: Fabric, machines: str, file: str, agents: Mode, json: bool) -> int:
     """Print how a lab is divided among machines; the exit code."""
     from dcnlab.lab.machines import description, placement, placement_file
     from dcnlab.lab.machines.coordination import coordination
 
     sizes = description.parse(machines)
-    divided = placement_file.read(file, fabric, sizes) if file else placement.place(fabric, sizes, agents.value)
-    parts = divided.parts(agents.value)
+    divided = placement_file.read(file, fabric, sizes) if file else placement.place(fabric, sizes, agents)
+    parts = divided.parts(agents)
     fits = all(part.fits for part in parts)
     center = coordination(divided)
     if json:
